@@ -18,8 +18,9 @@ from types import SimpleNamespace
 import builds
 import logs_made
 import pytest
-from builds import PATIENCE, ROOT, Mpi, build_kernels, compiler_and_launcher, held, install_kernels
+from builds import PATIENCE, ROOT, Mpi, build_kernels, compiler_and_launcher, held, install_kernels, words
 from hypothesis import HealthCheck, settings
+from kernel_runs import good
 
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
@@ -45,8 +46,8 @@ LONGEST = [
     "test_simulated.py",
     "test_simulated_machines.py",
     "test_known_file_systems.py",
+    "test_ends_of_long_runs.py",
     "test_ftio_kernel_result.py",
-    "test_b_eff_io_kernel_ends.py",
     "test_ends_of_runs.py",
     "test_b_eff_kernel_measures.py",
     "test_job_scripts.py",
@@ -221,28 +222,9 @@ def simulate(simulated_kernel, tmp_path_factory):
         request = (kernel, str(platform), processes, *options, placement)
         if again or request not in known:
             log = tmp_path_factory.mktemp("simulated") / "b_eff.jsonl"
-            done = subprocess.run(
-                [
-                    ROOT / "site_configs" / "simulated" / "run",
-                    "-np",
-                    str(processes),
-                    "--platform",
-                    platform,
-                    "--placement",
-                    placement,
-                    "--per-node",
-                    str(per_node),
-                    simulated_kernel.with_name(kernel),
-                    "--log",
-                    log,
-                    *options,
-                ],
-                capture_output=True,
-                text=True,
-                timeout=900,
-                check=False,
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
+            machine = f"-np {processes} --platform {platform} --placement {placement} --per-node {per_node}".split()
+            command = [ROOT / "site_configs" / "simulated" / "run", *machine, simulated_kernel.with_name(kernel)]
+            good(builds.run([*command, "--log", log, *words(options)], timeout=900))
             known[request] = log
         return known[request]
 

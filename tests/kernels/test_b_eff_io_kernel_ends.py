@@ -1,62 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a run of b_eff_io's kernel ends that meets a fault or is killed."""
 
-import os
-import signal
-import subprocess
-
 import pytest
-from b_eff_io_runs import BRIEF, SMALL, assert_failed, end, faults, leftovers, model, mpi, run, where
-from builds import PATIENCE
-from conftest import NOT_COMPLETE
-from file_systems import memory, vanish
-from kernel_runs import rank_processes, records, started, wait_until
+from b_eff_io_runs import BRIEF, assert_failed, end, faults, leftovers, model, mpi, run
+from file_systems import memory
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPES
 
 __all__ = ["faults", "mpi"]  # fixtures
 MIB = 2**20
-LONG = (*SMALL, "--scheduled-time", "60")
-
-
-def going_on(mpi, folder, *options, directory=None):
-    """A run on two processes that has written six records."""
-    words = mpi.command(2, "b_eff_io", *where(folder), *options, *(["--directory", directory] if directory else []))
-    return started(words, lambda: len(records(folder / "log.jsonl")) >= 6, env=mpi.environment)
-
-
-def ended(process):
-    output, errors = process.communicate(timeout=PATIENCE)
-    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
-
-
-def test_disk_that_fills_up_ends_the_run_with_a_clear_error(mpi, tmp_path):
-    with memory(tmp_path / "small", "size=600m") as small:
-        with going_on(
-            mpi, tmp_path, *LONG, "--partitions", 2, "--space-limit", "550MiB", "--watchdog", 30, directory=small
-        ) as process:
-            subprocess.run(["dd", "if=/dev/zero", f"of={small}/filler", "bs=1M"], capture_output=True, check=False)
-            done = ended(process)
-        assert done.returncode != 0 and "error: " in done.stderr
-        reason = end(tmp_path)["reason"].lower()
-        # ROMIO ends the process itself where it cannot keep its shared pointer; the keeper then closes the log.
-        ended_by_romio = "Could not access shared file pointer" in done.stderr and "killed or crashed" in reason
-        assert ended_by_romio or any(word in reason for word in ("no space", "disk full", "cannot", "no progress"))
-        assert end(tmp_path)["status"] == "failed"
-        assert not leftovers(small)
-
-
-def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, tmp_path):
-    with going_on(mpi, tmp_path, *SMALL, "--scheduled-time", 6, "--partitions", 2) as process:
-        [scratch] = tmp_path.glob("b_eff_io-*")
-        vanish(scratch)
-        done = ended(process)
-    assert_failed(done, tmp_path, "cannot open its file")
 
 
 def test_directory_without_permission_is_a_clear_error(openmpi, tmp_path):
     with memory(tmp_path / "closed", "size=600m,ro") as closed:
-        done = run(openmpi, tmp_path, 2, *BRIEF, "--space-limit", "500MiB", "--directory", closed)
+        done = run(openmpi, tmp_path, 2, *BRIEF, f"--space-limit 500MiB --directory {closed}")
     assert done.returncode == 1 and "cannot create a directory" in done.stderr and "--directory" in done.stderr
     assert end(tmp_path)["status"] == "failed"
 
@@ -71,8 +28,7 @@ def test_full_disk_on_one_rank_only_ends_the_run(mpi, tmp_path, faults, type_num
         tmp_path,
         3,
         *BRIEF,
-        "--partitions",
-        "2,3",
+        "--partitions 2,3",
         env=model(faults, mpi, FAULT_FULL_RANK=1, FAULT_FULL_FILE=f"n2-type{type_number}"),
     )
     assert_failed(done, tmp_path, f"type {TYPES[type_number]}, pattern", "--space-limit", rank=1)
@@ -81,14 +37,14 @@ def test_full_disk_on_one_rank_only_ends_the_run(mpi, tmp_path, faults, type_num
 def test_file_that_is_larger_than_what_was_written_is_no_full_disk(openmpi, tmp_path, faults):
     """The MPI library of an ABI build moves its pointer twice as far as it should."""
     env = model(faults, openmpi, FAULT_SEEK=1)
-    done = run(openmpi, tmp_path, 1, *BRIEF, "--types", "separate", "--methods", "write", env=env)
+    done = run(openmpi, tmp_path, 1, *BRIEF, "--types separate --methods write", env=env)
     assert_failed(done, tmp_path, "type separate, closing", "were written; the MPI library wrote data at wrong offsets")
 
 
 def test_abort_that_hangs_does_not_keep_the_run(openmpi, tmp_path, faults):
     """After failed I/O the MPI library may be beyond its own abort."""
     env = model(faults, openmpi, FAULT_FULL_RANK=1, FAULT_ABORT=1)
-    done = run(openmpi, tmp_path, 3, *BRIEF, "--partitions", "3", env=env)
+    done = run(openmpi, tmp_path, 3, *BRIEF, "--partitions 3", env=env)
     assert done.returncode != 0 and "type separate" in done.stderr
     assert end(tmp_path)["status"] == "failed" and not leftovers(tmp_path)
 
@@ -100,14 +56,7 @@ def test_abort_that_hangs_does_not_keep_the_run(openmpi, tmp_path, faults):
 )
 def test_byte_changed_on_disk_is_found_with_its_place(mpi, tmp_path, faults, file, offset):
     done = run(
-        mpi,
-        tmp_path,
-        2,
-        *BRIEF,
-        "--partitions",
-        2,
-        "--check-all",
-        env=model(faults, mpi, FAULT_FLIP=f"{file}:{offset}"),
+        mpi, tmp_path, 2, *BRIEF, "--partitions 2 --check-all", env=model(faults, mpi, FAULT_FLIP=f"{file}:{offset}")
     )
     words = f"type {TYPES[int(file[7])]}", "1 of ", f"the first at offset {offset}"
     assert_failed(done, tmp_path, *words, rank=1 if "rank1" in file else None)
@@ -116,19 +65,13 @@ def test_byte_changed_on_disk_is_found_with_its_place(mpi, tmp_path, faults, fil
 def test_byte_changed_in_what_was_read_last_is_found_by_the_sample(openmpi, tmp_path, faults):
     """The first pattern is a single call of 1 MiB for each process: all of it is in the sample."""
     done = run(
-        openmpi,
-        tmp_path,
-        2,
-        *BRIEF,
-        "--partitions",
-        2,
-        env=model(faults, openmpi, FAULT_FLIP=f"n2-type0:{MIB + 5}"),
+        openmpi, tmp_path, 2, *BRIEF, "--partitions 2", env=model(faults, openmpi, FAULT_FLIP=f"n2-type0:{MIB + 5}")
     )
     assert_failed(done, tmp_path, f"offset {MIB + 5}", rank=1)
 
 
 def test_hanging_shared_pointers_end_the_run_and_name_the_variant(openmpi, tmp_path, faults):
-    done = run(openmpi, tmp_path, 2, *BRIEF, "--watchdog", 2, env=model(faults, openmpi, FAULT_HANG=1))
+    done = run(openmpi, tmp_path, 2, *BRIEF, "--watchdog 2", env=model(faults, openmpi, FAULT_HANG=1))
     assert done.returncode == 1 and "--individual-pointers" in done.stderr
     assert "no progress for 2 s" in end(tmp_path)["reason"] and end(tmp_path)["status"] == "failed"
     assert not leftovers(tmp_path)
@@ -137,27 +80,3 @@ def test_hanging_shared_pointers_end_the_run_and_name_the_variant(openmpi, tmp_p
 def test_variant_runs_where_shared_pointers_hang(openmpi, tmp_path, faults):
     done = run(openmpi, tmp_path, 2, *BRIEF, "--individual-pointers", env=model(faults, openmpi, FAULT_HANG=1))
     assert done.returncode == 0 and end(tmp_path)["status"] == "complete"
-
-
-def test_sigterm_closes_the_log_and_removes_the_files(mpi, tmp_path):
-    with going_on(mpi, tmp_path, *LONG, "--partitions", 2) as process:
-        process.send_signal(signal.SIGTERM)
-        ended(process)
-    assert_gone(tmp_path)
-    assert end(tmp_path)["status"] in NOT_COMPLETE
-
-
-@pytest.mark.in_turn
-@pytest.mark.parametrize("rank", [0, 1])
-def test_killed_rank_leaves_a_closed_log_and_no_files(mpi, tmp_path, rank):
-    with going_on(mpi, tmp_path, *LONG, "--partitions", 2) as process:
-        os.kill(rank_processes("b_eff_io", tmp_path / "log.jsonl")[rank], signal.SIGKILL)
-        done = ended(process)
-    assert done.returncode != 0
-    assert_gone(tmp_path)
-    assert end(tmp_path)["status"] in NOT_COMPLETE
-
-
-def assert_gone(folder):
-    """What is killed cannot clean up; the keeper beside it does, a moment later."""
-    wait_until(lambda: not leftovers(folder) and records(folder / "log.jsonl")[-1]["record"] == "end")

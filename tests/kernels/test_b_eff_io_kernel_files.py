@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
 from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL, leftovers, mpi, run
-from kernel_runs import records
+from kernel_runs import good, records
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import patterns_rule
@@ -25,8 +25,7 @@ MIB = 2**20
     indirect=["mpi"],
 )
 def test_every_byte_lies_where_the_definition_says(mpi, tmp_path, ranks):
-    done = run(mpi, tmp_path, ranks, *BRIEF, "--keep", "--partitions", ranks, "--alignment", "3MiB")
-    assert done.returncode == 0, done.stderr
+    good(run(mpi, tmp_path, ranks, *BRIEF, f"--keep --partitions {ranks} --alignment 3MiB"))
     [scratch] = [path for path in tmp_path.iterdir() if path.is_dir()]
     expected = dict(files_by_definition(records(tmp_path / "log.jsonl"), 0, scratch))
     assert {path.name for path in scratch.iterdir() if not path.name.startswith(".")} == set(expected)
@@ -40,8 +39,7 @@ def test_every_byte_lies_where_the_definition_says(mpi, tmp_path, ranks):
     ("mpi", "ranks"), [("openmpi", 1), ("openmpi", 3), ("openmpi_romio", 3), ("mpich", 3)], indirect=["mpi"]
 )
 def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
-    done = run(mpi, tmp_path, ranks, *BRIEF, "--check-all", "--types", ALL_TYPES)
-    assert done.returncode == 0, done.stderr
+    good(run(mpi, tmp_path, ranks, *BRIEF, f"--check-all --types {ALL_TYPES}"))
     log = read_log(tmp_path / "log.jsonl")
     [check] = log.records["data_check"]
     assert check["read_bytes"] == check["checked_bytes"] > 0
@@ -53,7 +51,7 @@ def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"], indirect=True)
 def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
     """Patterns end with their share of the space, long before their time."""
-    run(mpi, tmp_path, 2, *SMALL, "--scheduled-time", 600, "--space-limit", "300MiB")
+    run(mpi, tmp_path, 2, *SMALL, "--scheduled-time 600 --space-limit 300MiB")
     log = read_log(tmp_path / "log.jsonl")
     table = patterns_rule(2 * MIB)
     for r in log.records["measurement"]:
@@ -82,8 +80,7 @@ def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
 
 @pytest.mark.in_turn
 def test_individual_pointers_lay_out_the_same_file(mpi, tmp_path):
-    done = run(mpi, tmp_path, 3, *BRIEF, "--keep", "--partitions", 3, "--individual-pointers")
-    assert done.returncode == 0, done.stderr
+    good(run(mpi, tmp_path, 3, *BRIEF, "--keep --partitions 3 --individual-pointers"))
     [scratch] = [path for path in tmp_path.iterdir() if path.is_dir()]
     expected = dict(files_by_definition(records(tmp_path / "log.jsonl"), 0, scratch))["n3-type1"]
     assert (np.fromfile(scratch / "n3-type1", dtype=np.uint8) == expected).all()
@@ -91,8 +88,7 @@ def test_individual_pointers_lay_out_the_same_file(mpi, tmp_path):
 
 
 def test_top_clusters_form_rewrites_type_0_only(openmpi, tmp_path):
-    done = run(openmpi, tmp_path, 3, *BRIEF, "--top-clusters", "--partitions", "1,2,3")
-    assert done.returncode == 0, done.stderr
+    good(run(openmpi, tmp_path, 3, *BRIEF, "--top-clusters --partitions 1,2,3"))
     log = read_log(tmp_path / "log.jsonl")
     assert {r["type"] for r in log.records["measurement"] if r["method"] == "rewrite"} == {"scatter"}
     order = [(r["method"], r["partition"]) for r in log.records["pattern_type"]]
@@ -111,25 +107,9 @@ def test_chunks_and_segments_beyond_what_an_int_counts(openmpi, tmp_path):
         or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") < 20 * 2**30
     ):
         pytest.skip("needs 14 GiB of memory for files and 3 GiB for buffers")
-    done = run(
-        openmpi,
-        tmp_path,
-        1,
-        *SMALL,
-        "--scheduled-time",
-        0.05,
-        "--largest-chunk",
-        "2056MiB",
-        "--alignment",
-        "3GiB",
-        "--types",
-        "separate,segmented",
-        "--methods",
-        "write,read",
-        "--directory",
-        folder,
-    )
-    assert done.returncode == 0, done.stderr
+    sizes = "--scheduled-time 0.05 --largest-chunk 2056MiB --alignment 3GiB"
+    kinds = f"--types separate,segmented --methods write,read --directory {folder}"
+    good(run(openmpi, tmp_path, 1, *SMALL, sizes, kinds))
     [segment] = {
         r["segment_bytes"] for r in read_log(tmp_path / "log.jsonl").records["pattern_type"] if r["type"] == "segmented"
     }

@@ -4,6 +4,7 @@
 import pytest
 from b_eff_io_runs import BRIEF, SMALL, assert_failed, faults, leftovers, model, mpi, run
 from file_systems import memory
+from kernel_runs import good
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
@@ -17,8 +18,7 @@ def test_hints_reach_the_library_and_the_log(tmp_path, mpich):
         'hints = ( { set = { cb_buffer_size = "1048576"; }; },\n'
         '  { method = "read"; type = "scatter"; chunk = "32KiB"; set = { romio_ds_read = "disable"; }; } );\n'
     )
-    done = run(mpich, tmp_path, 2, *BRIEF, "--partitions", "all", "--hints", hints)
-    assert done.returncode == 0, done.stderr
+    good(run(mpich, tmp_path, 2, *BRIEF, f"--partitions all --hints {hints}"))
     log = read_log(tmp_path / "log.jsonl")
     assert log.plan["partitions"] == [2], "all processes"
     assert {r["hints"]["cb_buffer_size"] for r in log.records["pattern_type"]} == {"1048576"}
@@ -76,8 +76,7 @@ def eviction(log):
 
 
 def test_eviction_that_took_place_is_stated(mpi, tmp_path):
-    done = run(mpi, tmp_path, 2, *BRIEF, "--partitions", 2, "--evict")
-    assert done.returncode == 0, done.stderr
+    good(run(mpi, tmp_path, 2, *BRIEF, "--partitions 2 --evict"))
     log = read_log(tmp_path / "log.jsonl")
     assert all((r["cached_bytes"] is None) == (r["method"] != "read") for r in log.records["pattern_type"])
     assert eviction(log) == {"evicted"}
@@ -86,19 +85,7 @@ def test_eviction_that_took_place_is_stated(mpi, tmp_path):
 def test_eviction_without_effect_is_stated(openmpi, tmp_path):
     """A file system in memory keeps its pages."""
     with memory(tmp_path / "small", "size=4g") as small:
-        done = run(
-            openmpi,
-            tmp_path,
-            2,
-            *BRIEF,
-            "--space-limit",
-            "500MiB",
-            "--partitions",
-            2,
-            "--evict",
-            "--directory",
-            small,
-        )
+        done = run(openmpi, tmp_path, 2, *BRIEF, f"--space-limit 500MiB --partitions 2 --evict --directory {small}")
     assert done.returncode == 0, done.stderr
     log = read_log(tmp_path / "log.jsonl")
     assert all(
@@ -110,5 +97,5 @@ def test_eviction_without_effect_is_stated(openmpi, tmp_path):
 
 
 def test_eviction_that_fails_ends_the_run(openmpi, tmp_path, faults):
-    done = run(openmpi, tmp_path, 2, *BRIEF, "--partitions", 2, "--evict", env=model(faults, openmpi, FAULT_EVICT=1))
+    done = run(openmpi, tmp_path, 2, *BRIEF, "--partitions 2 --evict", env=model(faults, openmpi, FAULT_EVICT=1))
     assert_failed(done, tmp_path, "cannot evict its file from the cache", "Invalid argument", "--evict")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
 from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL, faults, model, mpi, run
-from kernel_runs import records
+from kernel_runs import good, records
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPES
@@ -31,7 +31,7 @@ def score_records(folder):
 
 
 def test_processes_agree_only_in_collective_patterns_that_are_driven_by_time(openmpi, tmp_path):
-    run(openmpi, tmp_path, 2, *BRIEF, "--types", ALL_TYPES)
+    run(openmpi, tmp_path, 2, *BRIEF, f"--types {ALL_TYPES}")
     for r in read_log(tmp_path / "log.jsonl").records["measurement"]:
         assert (r["agreements"] > 0) == is_agreed(r) and (r["agreement_seconds"] > 0) == is_agreed(r)
 
@@ -39,17 +39,15 @@ def test_processes_agree_only_in_collective_patterns_that_are_driven_by_time(ope
 def test_official_run_on_a_file_system_that_is_a_formula(openmpi, tmp_path, faults):
     """Each process moves 1 MByte/s, a sync 4 MByte/s: two processes write 1.6 and read 2 MByte/s, b_eff_io = 0.5 * 1.6
     + 0.5 * 2."""
-    done = run(
-        openmpi,
-        tmp_path,
-        2,
-        "--largest-chunk",
-        "2MiB",
-        "--partitions",
-        2,
-        env=model(faults, openmpi, MODEL_BANDWIDTH=1e6, MODEL_SYNC_BANDWIDTH=4e6),
+    good(
+        run(
+            openmpi,
+            tmp_path,
+            2,
+            "--largest-chunk 2MiB --partitions 2",
+            env=model(faults, openmpi, MODEL_BANDWIDTH=1e6, MODEL_SYNC_BANDWIDTH=4e6),
+        )
     )
-    assert done.returncode == 0, done.stderr
     log, score = read_log(tmp_path / "log.jsonl"), score_records(tmp_path)
     assert score["write"] == pytest.approx(1.6, rel=1e-3) and score["read"] == pytest.approx(2, rel=1e-3)
     assert score["b_eff_io"] == pytest.approx(1.8, rel=1e-3) and score["b_eff_io_0_5"] == pytest.approx(
@@ -73,18 +71,16 @@ def test_official_run_on_a_file_system_that_is_a_formula(openmpi, tmp_path, faul
 def test_each_process_of_type_separate_stops_by_its_own_clock(openmpi, tmp_path, faults):
     """Rank 1 takes twice as long for each call: half as many fit into a pattern's time, T / 3 * U / 64 = U seconds. Its
     count is the minimum, which sizes the segments; in rewrite each process repeats its own."""
-    done = run(
-        openmpi,
-        tmp_path,
-        2,
-        *SMALL,
-        "--scheduled-time",
-        192,
-        "--partitions",
-        2,
-        env=model(faults, openmpi, MODEL_BANDWIDTH=1e6, MODEL_SLOW_RANK=1),
+    good(
+        run(
+            openmpi,
+            tmp_path,
+            2,
+            *SMALL,
+            "--scheduled-time 192 --partitions 2",
+            env=model(faults, openmpi, MODEL_BANDWIDTH=1e6, MODEL_SLOW_RANK=1),
+        )
     )
-    assert done.returncode == 0, done.stderr
     log = read_log(tmp_path / "log.jsonl")
     table = {(r["method"], r["pattern"]): r for r in log.records["measurement"]}
     for number, units in ((20, 1), (21, 1), (22, 1), (23, 1)):
@@ -109,11 +105,7 @@ def test_types_3_and_4_leave_out_calls_before_a_run_takes_more_than_twice_its_ti
         tmp_path,
         2,
         *SMALL,
-        "--scheduled-time",
-        192,
-        "--partitions",
-        2,
-        "--keep",
+        "--scheduled-time 192 --partitions 2 --keep",
         env=model(faults, openmpi, MODEL_BANDWIDTH=2.5e6, MODEL_SLOW_FILE="n2-type4"),
     )
     assert done.returncode == 0 and "left out calls" in done.stdout, done.stderr
@@ -140,7 +132,7 @@ def test_types_3_and_4_leave_out_calls_before_a_run_takes_more_than_twice_its_ti
 
 
 def test_agreements_after_every_access_are_counted(openmpi, tmp_path):
-    run(openmpi, tmp_path, 2, *BRIEF, "--agree-per-access", "--partitions", 2)
+    run(openmpi, tmp_path, 2, *BRIEF, "--agree-per-access --partitions 2")
     log = read_log(tmp_path / "log.jsonl")
     assert log.plan["termination"] == "per-access"
     assert all(r["agreements"] == (r["calls_min"] + 1 if is_agreed(r) else 0) for r in log.records["measurement"])

@@ -6,14 +6,15 @@ from itertools import product
 
 import pytest
 from b_eff_io_runs import mpi
-from builds import shared_library
+from builds import PATIENCE, shared_library
 from file_systems import memory
-from kernel_runs import error, of_kind, on_nodes, run
+from kernel_runs import error, good, of_kind, on_nodes, rank_processes, records, run, wait_until
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io_load import IMPACTS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.logs.reader import LogError
 
 __all__ = ["mpi"]  # a fixture
 MIB = 2**20
@@ -24,14 +25,13 @@ BRIEF = ["--scheduled-time", 1, "--load-file", "2MiB"]
 
 
 def command(mpi, log, *options, nodes=TWO, env=None):
-    return on_nodes(mpi, nodes, "b_eff_io_load", "--log", log, *options, env=env)
+    return on_nodes(mpi, nodes, "b_eff_io_load", f"--log {log}", *options, env=env)
 
 
 def measured(mpi, folder, *options, **settings):
     log = folder / "log.jsonl"
-    words = command(mpi, log, "--directory", folder, *BRIEF, *options, **settings)
-    done = run(words, env=mpi.impatient.environment)
-    assert done.returncode == 0, done.stderr
+    words = command(mpi, log, f"--directory {folder}", *BRIEF, *options, **settings)
+    good(run(words, env=mpi.impatient.environment))
     assert not list(folder.glob("b_eff_io_load-*"))
     return log
 
@@ -102,7 +102,7 @@ def test_load_is_what_the_operating_system_saw_after_the_first_round(watched):
 def test_file_of_a_load_that_is_read_from_memory_is_said(openmpi, tmp_path):
     """A file system in memory cannot evict anything: all that the victims and the load read comes from there."""
     with memory(tmp_path / "memory", "size=200m") as folder:
-        score = score_log(measured(openmpi, tmp_path, "--directory", folder))
+        score = score_log(measured(openmpi, tmp_path, f"--directory {folder}"))
     found = {qualification.key: qualification.text for qualification in score.qualifications}
     assert "100.0% were in the page cache" in found["cached_load"]
     assert "not_evicted" in found and "evicted" not in found
@@ -112,8 +112,7 @@ def test_one_kind_of_load_and_another_share_of_the_nodes(mpich, tmp_path):
     log = tmp_path / "log.jsonl"
     nodes = [(name, 1) for name in "abc"]
     options = ["--kinds", "write", "--victims", "34%", "--directory", tmp_path, *BRIEF]
-    done = run(command(mpich, log, *options, nodes=nodes), env=mpich.impatient.environment)
-    assert done.returncode == 0, done.stderr
+    good(run(command(mpich, log, *options, nodes=nodes), env=mpich.impatient.environment))
     assert "write_impact_by_write" in score_log(log).metrics
     assert read_log(log).plan.load.victims == [0] and {record.senders for record in read_log(log).all(Load)} == {2}
 
@@ -129,7 +128,7 @@ def test_one_kind_of_load_and_another_share_of_the_nodes(mpich, tmp_path):
 )
 def test_load_without_enough_nodes_or_space_is_refused(openmpi, tmp_path, nodes, options, reason):
     log = tmp_path / "log.jsonl"
-    words = command(openmpi, log, "--directory", tmp_path, *options, nodes=nodes)
+    words = command(openmpi, log, f"--directory {tmp_path}", *options, nodes=nodes)
     done = run(words, env=openmpi.impatient.environment)
     assert done.returncode == 2 and reason in error(done)
     assert not list(tmp_path.iterdir())
@@ -137,9 +136,23 @@ def test_load_without_enough_nodes_or_space_is_refused(openmpi, tmp_path, nodes,
 
 def test_dry_run_prints_what_a_run_takes_and_leaves_nothing(openmpi, tmp_path):
     """Two files of the generating process, one for each kind of load, and one call of 1 MiB of each victim."""
-    words = command(openmpi, tmp_path / "log.jsonl", "--directory", tmp_path, *BRIEF, "--dry-run")
-    done = run(words, env=openmpi.impatient.environment)
-    assert done.returncode == 0, done.stderr
+    words = command(openmpi, tmp_path / "log.jsonl", f"--directory {tmp_path}", *BRIEF, "--dry-run")
+    done = good(run(words, env=openmpi.impatient.environment))
     assert "2 are measured, 1 generate load" in done.stdout and "about 1 s" in done.stdout
     assert f"from {(2 * 2 + 2) * MIB * 1e-9:.3g} GByte" in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_file_of_a_load_that_hangs_ends_the_run_with_its_reason(openmpi, tmp_path):
+    """Writes of the load take longer than the watchdog allows."""
+    log, notes = tmp_path / "log.jsonl", tmp_path / "notes"
+    notes.mkdir()
+    library = shared_library(tmp_path, "slow_files")
+    slow = {"LD_PRELOAD": library, "SLOW_FILES_SECONDS": PATIENCE, "SLOW_FILES_NOTES": notes}
+    done = run(command(openmpi, log, f"--directory {tmp_path} --watchdog 3", *BRIEF, env=slow), env=openmpi.environment)
+    assert done.returncode != 0
+    assert "no progress for 3 s in a file of the load read; --watchdog sets this time" in done.stderr
+    wait_until(lambda: records(log)[-1]["record"] == "end" and not rank_processes("b_eff_io_load", log))
+    with pytest.raises(LogError, match="no progress for 3 s"):
+        score_log(log)
+    assert not list(tmp_path.glob("b_eff_io_load-*"))

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 from file_systems import disk
-from kernel_runs import on_nodes, run
+from kernel_runs import good, on_nodes, run
 
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
@@ -40,8 +40,7 @@ def on_two_disks(mpi, disks, *options):
 def measured(mpi, folder, command, directory, kind):
     log = folder / "log.jsonl"
     options = ["--log", log, "--directory", directory, "--kinds", kind, "--scheduled-time", 180, "--load-file", "16MiB"]
-    done = run(command(mpi, *options), env=mpi.impatient.environment)
-    assert done.returncode == 0, done.stderr
+    good(run(command(mpi, *options), env=mpi.impatient.environment))
     return log
 
 

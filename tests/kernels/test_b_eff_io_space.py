@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 from b_eff_io_runs import SMALL, mpi, run
-from kernel_runs import error
+from kernel_runs import error, good
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPE_RULES, TYPES, patterns_rule
@@ -45,8 +45,7 @@ def test_files_stay_within_the_limit(mpi, tmp_path, seed):
     partitions = draw.choice([[1], [2], [3], [1, 2]])
     alignment = draw.choice([8, MIB, 3 * MIB + 8])
     limit = one_of_each(types, partitions, alignment) + draw.randrange(100 * MIB)
-    done = write(mpi, tmp_path, types, partitions, limit, alignment)
-    assert done.returncode == 0, done.stderr
+    good(write(mpi, tmp_path, types, partitions, limit, alignment))
     patterns, used = patterns_and_bytes(tmp_path)
     assert used <= limit
     assert {r["ended_by"] for r in patterns if r["type"] in TYPES[:3] and r["scheduled_seconds"]} == {"space"}
@@ -56,8 +55,7 @@ def test_files_stay_within_the_limit(mpi, tmp_path, seed):
 def test_types_that_may_write_ten_times_as_much_end_with_their_space(mpi, tmp_path):
     """A call of type shared counts as ten in type segmented-collective, whose patterns have no larger shares."""
     limit = 300 * MIB
-    done = write(mpi, tmp_path, ["shared", "segmented-collective"], [2], limit)
-    assert done.returncode == 0, done.stderr
+    good(write(mpi, tmp_path, ["shared", "segmented-collective"], [2], limit))
     patterns, used = patterns_and_bytes(tmp_path)
     assert {r["ended_by"] for r in patterns if r["scheduled_seconds"]} == {"space"}
     calls = sum(r["call_bytes"] for r in patterns if r["scheduled_seconds"]) * 2
@@ -68,7 +66,6 @@ def test_the_smallest_limit_allows_one_call_of_each_pattern(openmpi, tmp_path):
     limit = one_of_each(TYPES, [2])
     done = write(openmpi, tmp_path, TYPES, [2], limit - 1)
     assert f"requires {limit} bytes" in error(done) and not list(tmp_path.iterdir())
-    done = write(openmpi, tmp_path, TYPES, [2], limit)
-    assert done.returncode == 0, done.stderr
+    good(write(openmpi, tmp_path, TYPES, [2], limit))
     patterns, used = patterns_and_bytes(tmp_path)
     assert {r["calls_max"] for r in patterns} == {1} and limit - 4 * MIB < used <= limit

@@ -18,7 +18,7 @@ __all__ = ["kernel", "mpi", "network", "openmpi_kernel"]  # fixtures
 
 
 def test_a_run_by_the_real_clock_is_complete_and_keeps_its_budget_by_leaving_out_methods(kernel):
-    done = kernel.run(2, "--memory-per-process", "4MiB", "--time-budget", "2", "--patterns", "ring,ping_pong")
+    done = kernel.run(2, "--memory-per-process 4MiB --time-budget 2 --patterns ring,ping_pong")
     assert done.returncode == 0
     log = read_log(kernel.log)
     assert len(log.records["budget"]) > 0
@@ -60,13 +60,7 @@ def check_reductions(log):
         ),
         pytest.param(5e-4, 1e6, "4MiB", 60, {"nothing"}, id="long messages take long"),
         pytest.param(
-            1e-4,
-            2e7,
-            "256MiB",
-            240,
-            {"best_method"},
-            id="the longest messages take longest",
-            marks=pytest.mark.prove,
+            1e-4, 2e7, "256MiB", 240, {"best_method"}, id="the longest messages take longest", marks=pytest.mark.prove
         ),
         pytest.param(4e-2, 1e9, "1MiB", 240, {"nothing"}, id="everything takes long"),
     ],
@@ -77,7 +71,7 @@ def test_the_whole_run_keeps_its_budget_on_slow_networks(
     openmpi_kernel.network(
         MODEL_LATENCY=latency, MODEL_BANDWIDTH=bandwidth, MODEL_FACTOR_Sendrecv=1.3, MODEL_FACTOR_Alltoallv=1.1
     )
-    done = openmpi_kernel.run(2, "--memory-per-process", memory, "--time-budget", str(budget))
+    done = openmpi_kernel.run(2, f"--memory-per-process {memory} --time-budget", str(budget))
     assert done.returncode == 0
     log = read_log(openmpi_kernel.log)
     check_reductions(log)
@@ -139,7 +133,7 @@ def test_a_run_that_yields_a_score_within_a_minute_is_not_stopped_before(
 def run_at(kernel, budget, exchange_seconds):
     """The log, the seconds on the network's clock, and what the terminal shows."""
     kernel.network(MODEL_LATENCY=exchange_seconds, MODEL_BANDWIDTH=1e12)
-    done = kernel.run(2, "--memory-per-process", "1MiB", "--time-budget", str(budget))
+    done = kernel.run(2, "--memory-per-process 1MiB --time-budget", str(budget))
     assert done.returncode == 0
     return read_log(kernel.log), float(re.search(r"network: ([\d.]+) s", done.err)[1]), done.err
 

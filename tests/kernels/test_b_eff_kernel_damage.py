@@ -19,64 +19,33 @@ CALLS = {
 }
 
 
-# Each method with both kinds, one of them in the longest message; one method with both kinds in both.
-DAMAGES = [
-    (method, kind, *message) for method in CALLS for kind, message in (("flip", (4096, 5)), ("drop", (32768, 2)))
-]
-DAMAGES += [("sendrecv", "flip", 32768, 2), ("sendrecv", "drop", 4096, 5)]
+# Ranks, method, kind, length and number of the damaged message: each method with both kinds, one of them in the longest
+# message; one method with both kinds in both; and one of three ranks with two neighbours.
+DAMAGES = [(2, method, *damage) for method in CALLS for damage in (("flip", 4096, 5), ("drop", 32768, 2))]
+DAMAGES += [(2, "sendrecv", "flip", 32768, 2), (2, "sendrecv", "drop", 4096, 5)]
+DAMAGES += [(3, "alltoallv", kind, 1024, 3) for kind in ("flip", "drop")]
 
 
 @pytest.mark.in_turn
-@pytest.mark.parametrize(("method", "kind", "length", "number"), DAMAGES)
-def test_one_damaged_message_fails_the_run_and_is_named(kernel, method, kind, length, number):
-    """Only one message of thousands is struck, on rank 1, after `number` others of its length."""
-    offset = 0 if kind == "drop" else length - 3
-    kernel.network(
-        MODEL_LATENCY=5e-4,
-        MODEL_BANDWIDTH=1e9,
-        FAULT_KIND=kind,
-        FAULT_CALL=CALLS[method],
-        FAULT_BYTES=length,
-        FAULT_RANK=1,
-        FAULT_NUMBER=number,
-        FAULT_OFFSET=offset,
-    )
+@pytest.mark.parametrize(("ranks", "method", "kind", "length", "number"), DAMAGES)
+def test_one_damaged_message_fails_the_run_and_is_named(kernel, ranks, method, kind, length, number):
+    """Only one message of thousands is struck, on the last rank, after `number` others of its length."""
+    struck = ranks - 1
+    where = {"CALL": CALLS[method], "BYTES": length, "RANK": struck, "OFFSET": 0 if kind == "drop" else length - 3}
+    fault = {f"FAULT_{name}": value for name, value in where.items()}
+    kernel.network(MODEL_LATENCY=5e-4, MODEL_BANDWIDTH=1e9, FAULT_KIND=kind, FAULT_NUMBER=number, **fault)
     pattern = "ping_pong" if method == "blocking" else "ring"
-    done = kernel.run(
-        2, "--memory-per-process", "4MiB", "--patterns", pattern, "--methods", method, "--first-loop-length", "2"
-    )
+    options = f"--memory-per-process 4MiB --patterns {pattern} --methods {method} --first-loop-length 2"
+    done = kernel.run(ranks, options)
     [error] = kernel.errors(done)
     name = "ping-pong" if method == "blocking" else "ring-1"
-    assert (
-        f"pattern {name}, method {method}, message length {length} byte: rank 1 received a wrong byte from rank 0 at "
-        "offset " in error
-    )
-    if kind == "flip":
-        assert f"at offset {offset};" in error
+    said = f"pattern {name}, method {method}, message length {length} byte: rank {struck} received a wrong byte from "
+    assert f"{said}rank 0 at offset " in error
+    if (ranks, kind) == (2, "flip"):
+        assert f"at offset {length - 3};" in error
     assert done.returncode == 1
     end = kernel.records()[-1]
     assert end["status"] == "failed" and end["reason"] in error
-    assert (end["rank"], end["host"]) == (1, kernel.records()[0]["hosts"][0]["name"])
+    assert (end["rank"], end["host"]) == (struck, kernel.records()[0]["hosts"][0]["name"])
     with pytest.raises(LogError, match="data check"):
         read_log(kernel.log)
-
-
-@pytest.mark.in_turn
-@pytest.mark.parametrize("kind", ["flip", "drop"])
-def test_a_damaged_message_is_found_among_three_ranks_and_two_neighbours(kernel, kind):
-    kernel.network(
-        MODEL_LATENCY=5e-4,
-        MODEL_BANDWIDTH=1e9,
-        FAULT_KIND=kind,
-        FAULT_CALL="Alltoallv",
-        FAULT_BYTES=1024,
-        FAULT_RANK=2,
-        FAULT_NUMBER=3,
-        FAULT_OFFSET=1023,
-    )
-    done = kernel.run(
-        3, "--memory-per-process", "4MiB", "--patterns", "ring", "--methods", "alltoallv", "--first-loop-length", "2"
-    )
-    [error] = kernel.errors(done)
-    assert "method alltoallv, message length 1024 byte: rank 2 received a wrong byte from rank 0 at offset " in error
-    assert done.returncode == 1

@@ -55,7 +55,7 @@ def test_a_wrong_request_is_refused_in_one_line_with_the_remedy(kernel, ranks, o
 
 
 def refused_log(kernel, log, says, **how):
-    done = kernel.run(2, "--patterns", "ping_pong", "--memory-per-process", "1MiB", log=log, **how)
+    done = kernel.run(2, "--patterns ping_pong --memory-per-process 1MiB", log=log, **how)
     [error] = kernel.errors(done)
     assert re.search(says, error), error
     assert str(log) in error and done.returncode == 2
@@ -101,7 +101,7 @@ def test_a_log_in_a_directory_without_permission_is_refused(kernel, network):
 def test_a_disk_that_fills_up_ends_the_run_as_failed_without_a_score(kernel, tmp_path, room):
     with memory(tmp_path / "mounted", f"size={room}") as folder:
         kernel.log = folder / "log.jsonl"
-        done = kernel.run(2, "--memory-per-process", "1MiB", "--patterns", "ring", "--first-loop-length", "5")
+        done = kernel.run(2, "--memory-per-process 1MiB --patterns ring --first-loop-length 5")
         [error] = kernel.errors(done)
         assert re.search(r"cannot write the log '.*': No space left on device; free some space", error), error
         assert done.returncode == 1
@@ -114,7 +114,7 @@ def test_a_disk_that_fills_up_ends_the_run_as_failed_without_a_score(kernel, tmp
 @contextmanager
 def in_mid_run(kernel):
     """A run of minutes, some measurements of which are in the log."""
-    with kernel.started(2, "--memory-per-process", "16MiB", "--time-budget", "600") as process:
+    with kernel.started(2, "--memory-per-process 16MiB --time-budget 600") as process:
         wait_until(lambda: process.poll() is not None or len(kernel.records()) > 20)
         assert process.poll() is None, process.communicate()
         yield process

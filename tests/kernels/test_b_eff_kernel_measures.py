@@ -11,29 +11,14 @@ import pytest
 from b_eff_runs import AVERAGED, MEMORY, METHODS, check_bytes, kernel, mpi, network, openmpi_kernel
 from logs_made import KIB, MIB
 from raw_log import read_log
+from test_b_eff_patterns import EXTENTS
 
+from coffeecup.postprocess.benchmarks.b_eff.definition import message_lengths, ring_sizes
 from coffeecup.postprocess.benchmarks.b_eff.probes.rules import MOST_COPIED_BYTES
 
 __all__ = ["kernel", "mpi", "network", "openmpi_kernel"]  # fixtures
 
 NOT_RANDOM = "ring,worst_cycle,bisection,cartesian_2d,cartesian_3d,ping_pong"
-# The rings of each pattern (specification), and the grids of the original program: of 5 and 7 processes it drops one.
-RINGS = {
-    2: [[2]] * 6,
-    3: [[3]] * 6,
-    5: [[2, 3], [5], [5], [5], [5], [5]],
-    7: [[2, 2, 3], [4, 3], [7], [7], [7], [7]],
-    8: [[2] * 4, [4, 4], [8], [8], [8], [8]],
-    16: [[2] * 8, [4] * 4, [8, 8], [16], [16], [16]],
-}
-GRIDS = {
-    2: [(2, 1), (2, 1, 1)],
-    3: [(3, 1), (3, 1, 1)],
-    5: [(2, 2), (2, 2, 1)],
-    7: [(3, 2), (3, 2, 1)],
-    8: [(4, 2), (2, 2, 2)],
-    16: [(4, 4), (4, 2, 2)],
-}
 
 
 def in_ring(size):
@@ -43,16 +28,16 @@ def in_ring(size):
 
 def expected_patterns(ranks, random_patterns):
     """(name, group, rings, messages that each rank sends or receives in one exchange, all ranks' messages)."""
-    patterns = [
-        (f"ring-{k}", "ring", rings, [in_ring(s) for s in rings for _ in range(s)])
-        for k, rings in enumerate(RINGS[ranks], 1)
-    ]
+    patterns = []
+    for k in range(1, 7):
+        rings = ring_sizes(ranks, k)
+        patterns.append((f"ring-{k}", "ring", rings, [in_ring(s) for s in rings for _ in range(s)]))
     whole = [in_ring(ranks)] * ranks
     patterns += [(f"random-{k:02}", "random", [ranks], whole) for k in range(1, random_patterns + 1)]
     patterns.append(("worst-cycle", "worst_cycle", [ranks], whole))
     pairs = [1] * (ranks // 2 * 2)
     patterns += [("bisection-best", "bisection", None, pairs), ("bisection-worst", "bisection", None, pairs)]
-    for grid in GRIDS[ranks]:
+    for grid in EXTENTS[ranks]:
         each = [0 if extent == 1 else in_ring(extent) for extent in grid]
         name = f"cartesian-{len(grid)}d"
         members = math.prod(grid)
@@ -64,10 +49,6 @@ def expected_patterns(ranks, random_patterns):
     return [(*pattern, sum(pattern[3])) for pattern in patterns]
 
 
-def expected_lengths(l_max):
-    return [2**k for k in range(13)] + [round(4096 * (l_max / 4096) ** (k / 8)) for k in range(1, 9)]
-
-
 def expanded(rings):
     return None if rings is None else [ring["size"] for ring in rings for _ in range(ring["count"])]
 
@@ -75,18 +56,11 @@ def expanded(rings):
 BANDWIDTH, SLOWDOWN = 1e8, 0.25
 
 
-@pytest.mark.parametrize(
-    ("mpi", "ranks"),
-    [
-        ("openmpi", 5),
-        ("openmpi", 8),
-        pytest.param("openmpi", 16, marks=pytest.mark.prove),
-        ("mpich", 2),
-        ("mpich", 3),
-        ("mpich", 7),
-    ],
-    indirect=["mpi"],
-)
+RANKS = [("openmpi", 5), ("openmpi", 8), ("mpich", 2), ("mpich", 3), ("mpich", 7)]
+RANKS.append(pytest.param("openmpi", 16, marks=pytest.mark.prove))
+
+
+@pytest.mark.parametrize(("mpi", "ranks"), RANKS, indirect=["mpi"])
 def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kernel, ranks):
     """Loops of a few exchanges keep the run short, those of latencies too, and so does one repetition of the three on
     many ranks or with many patterns; no loop is longer than the buffer, so every single byte is checked."""
@@ -97,14 +71,14 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
     loops = ["--first-loop-length", str(longest), "--longest-loop", str(longest)]
     repetitions = [1, 2, 3] if 2 < ranks < 8 else [1]
     short = ["--memory-per-process", "4MiB", "--repetitions", str(len(repetitions)), *loops]
-    done = kernel.run(ranks, *short, "--time-budget", "86400", *groups)
+    done = kernel.run(ranks, *short, "--time-budget 86400", *groups)
     assert (done.returncode, kernel.errors(done)) == (0, [])
     log = read_log(kernel.log)
     expected = expected_patterns(ranks, random_patterns)
 
     assert log.run["ranks"] == ranks
     assert log.run["memory_per_process_bytes"] == MEMORY
-    assert log.plan["message_bytes"] == expected_lengths(MEMORY // 128)
+    assert log.plan["message_bytes"] == list(message_lengths(MEMORY // 128))
     planned = [
         (p["name"], p["group"], expanded(p["rings"]), p["processes"], p["messages_per_exchange"])
         for p in log.plan["patterns"]
@@ -146,7 +120,7 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
 def test_copies_in_memory_are_real_and_of_the_size_that_the_rules_require(openmpi_kernel):
     """Memory of 1 TByte/s for one process does not exist. The buffers have 8 MiB."""
     few = ["--patterns", "ping_pong", "--longest-loop", "1", "--first-loop-length", "1", "--repetitions", "2"]
-    done = openmpi_kernel.run(2, "--memory-per-process", "128MiB", *few)
+    done = openmpi_kernel.run(2, "--memory-per-process 128MiB", *few)
     assert (done.returncode, openmpi_kernel.errors(done)) == (0, [])
     copies = read_log(openmpi_kernel.log).records["memory_copy"]
     assert [(copy["repetition"], copy["copied_bytes"]) for copy in copies] == [
@@ -184,21 +158,12 @@ def check_times(log, each_of, latency, longest):
 def test_options_in_effect_are_recorded(openmpi_kernel):
     options = ["--memory-per-process", "1MiB", "--patterns", "random", "--methods", "sendrecv", "--seed", "77"]
     openmpi_kernel.network(MODEL_LATENCY=1e-3, MODEL_BANDWIDTH=1e9)
-    assert openmpi_kernel.run(3, *options, "--first-loop-length", "1").returncode == 0
+    assert openmpi_kernel.run(3, *options, "--first-loop-length 1").returncode == 0
     log = read_log(openmpi_kernel.log)
     assert log.plan["seed"] == log.run["options"]["seed"] == 77
-    assert (
-        log.run["options"].items()
-        >= {
-            "log": str(openmpi_kernel.log),
-            "memory-per-process": 2**20,
-            "time-budget": 240,
-            "patterns": ["random"],
-            "methods": ["sendrecv"],
-            "seed": 77,
-            "first-loop-length": 1,
-        }.items()
-    )
+    stated = {"log": str(openmpi_kernel.log), "memory-per-process": 2**20, "time-budget": 240, "seed": 77}
+    chosen = {"patterns": ["random"], "methods": ["sendrecv"], "first-loop-length": 1}
+    assert log.run["options"].items() >= (stated | chosen).items()
     assert [(p["name"], p["methods"]) for p in log.plan["patterns"]] == [
         (f"random-{k:02}", ["sendrecv"]) for k in range(1, 31)
     ]

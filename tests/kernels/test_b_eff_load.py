@@ -10,7 +10,9 @@ import logs_made
 import networks_made
 import pandas as pd
 import pytest
-from kernel_runs import error, of_kind, on_nodes, run
+from b_eff_runs import mpi, network
+from conftest import NOT_COMPLETE
+from kernel_runs import error, good, of_kind, on_nodes, rank_processes, records, run, wait_until
 from mutator import kernel_log
 from networks_made import CABLE, Network, crossbar, fat_tree
 from simulations import SHORT
@@ -20,7 +22,10 @@ from coffeecup.postprocess.benchmarks.b_eff_load.records import Load
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import factors, of_busiest_node, of_groups
 from coffeecup.postprocess.benchmarks.load_rules import victims_of
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports.page import html, items
+
+__all__ = ["mpi", "network"]  # fixtures
 
 KINDS = "incast,alltoall,broadcast"
 SENDS_AT_ONCE = 2
@@ -197,14 +202,13 @@ BRIEF = ["--memory-per-process", "1MiB", "--repetitions", "1", "--random-pattern
 
 
 def started(mpi, nodes, log, *options):
-    return run(on_nodes(mpi, nodes, "b_eff_load", "--log", log, *options), env=mpi.impatient.environment)
+    return run(on_nodes(mpi, nodes, "b_eff_load", f"--log {log}", *options), env=mpi.impatient.environment)
 
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])
 def test_every_load_runs_and_ends_with_every_library(request, tmp_path, library):
     mpi, log = request.getfixturevalue(library), tmp_path / "log.jsonl"
-    done = started(mpi, FOUR, log, "--kinds", KINDS, *BRIEF, "--time-budget", "86400")
-    assert done.returncode == 0, done.stderr
+    good(started(mpi, FOUR, log, f"--kinds {KINDS}", *BRIEF, "--time-budget 86400"))
     score = score_log(log)
     assert {f"b_eff_impact_{kind}" for kind in KINDS.split(",")} <= score.metrics.keys()
     [check] = of_kind(log, "data_check")
@@ -224,7 +228,40 @@ def test_every_load_runs_and_ends_with_every_library(request, tmp_path, library)
 )
 def test_load_without_enough_nodes_or_with_an_option_of_b_eff_is_refused(openmpi, tmp_path, nodes, options, reason):
     log = tmp_path / "log.jsonl"
-    done = started(openmpi, nodes, log, "--kinds", "incast", *options)
+    done = started(openmpi, nodes, log, "--kinds incast", *options)
     assert done.returncode == 2
     assert reason in error(done)
     assert not log.exists()
+
+
+# Victims of four nodes, and the length of the messages that are damaged.
+SEED, VICTIMS, L_MAX = 3, [0, 3], 8192
+RARE = [
+    pytest.param(*case, marks=pytest.mark.prove)
+    for case in product(VICTIMS, ["incast", "alltoall", "broadcast"], ["flip", "drop"])
+    if case != (3, "alltoall", "flip")
+]
+
+
+@pytest.mark.parametrize(("rank", "load", "kind"), [(3, "alltoall", "flip"), *RARE])
+def test_damaged_message_under_load_fails_the_run_and_is_named(mpi, network, tmp_path, rank, load, kind):
+    """A loop is an exchange that is not timed and one that is, in each of which a victim receives a message: so the
+    fourth message of a length belongs to the phase with the load. Its record is not written."""
+    log = tmp_path / "log.jsonl"
+    fault = {"FAULT_KIND": kind, "FAULT_CALL": "Waitall", "FAULT_BYTES": L_MAX, "FAULT_RANK": rank, "FAULT_NUMBER": 3}
+    assert victims_of(len(FOUR), 50, SEED) == VICTIMS
+    loops = "--random-patterns 1 --first-loop-length 1 --longest-loop 1 --repetitions 1 --time-budget 86400"
+    options = f"--log {log} --kinds {load} --memory-per-process 1MiB --seed {SEED}", loops
+    environment = {"LD_PRELOAD": network(mpi.name), "FAULT_OFFSET": 0 if kind == "drop" else L_MAX - 3} | fault
+    done = run(on_nodes(mpi, FOUR, "b_eff_load", *options, env=environment), env=mpi.environment)
+    assert done.returncode != 0
+    other = sum(VICTIMS) - rank
+    said = f"pattern ring-1, method nonblocking, message length {L_MAX} byte: rank {rank} received a wrong byte from "
+    assert f"{said}rank {other} at offset" in done.stderr
+    wait_until(lambda: not rank_processes("b_eff_load", log) and records(log)[-1]["record"] == "end")
+    assert list(tmp_path.iterdir()) == [log]
+    last = of_kind(log, "loaded")[-1]
+    assert (last["phase"], last["load"]) == (1, load) and last["message_bytes"] < L_MAX
+    assert records(log)[-1]["status"] in NOT_COMPLETE
+    with pytest.raises(LogError):
+        score_log(log)

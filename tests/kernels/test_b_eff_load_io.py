@@ -3,18 +3,14 @@
 files."""
 
 import json
-import os
-import signal
-import subprocess
-from contextlib import suppress
 from statistics import median
 
 import networks_made
 import pytest
 from b_eff_runs import mpi
-from builds import PATIENCE, shared_library
-from file_systems import memory, vanish
-from kernel_runs import error, fill, of_kind, on_nodes, rank_processes, run, started, wait_until
+from builds import shared_library
+from file_systems import memory
+from kernel_runs import error, good, of_kind, on_nodes, run
 from networks_made import crossbar
 from simulations import SITE
 
@@ -27,17 +23,16 @@ __all__ = ["mpi"]  # a fixture
 MIB = 2**20
 FOUR = [(name, 1) for name in "abcd"]
 BRIEF = ["--memory-per-process", "1MiB", "--repetitions", "1", "--random-patterns", "1", "--longest-loop", "2"]
-LONG = [*BRIEF[:2], "--time-budget", "86400"]
 PATTERNS = 6 + 1
 SLOW_SECONDS = 0.2
 
 
 def command(mpi, log, *options, env=None):
-    return on_nodes(mpi, FOUR, "b_eff_load", "--log", log, *options, env=env)
+    return on_nodes(mpi, FOUR, "b_eff_load", f"--log {log}", *options, env=env)
 
 
 def measured(mpi, log, *options, env=None):
-    return run(command(mpi, log, "--kinds", "io", *options, env=env), env=mpi.impatient.environment)
+    return run(command(mpi, log, "--kinds io", *options, env=env), env=mpi.impatient.environment)
 
 
 def leftovers(folder):
@@ -58,8 +53,7 @@ def slow(openmpi, tmp_path_factory):
         "SLOW_FILES_SECONDS": SLOW_SECONDS,
         "SLOW_FILES_NOTES": folder / "notes",
     }
-    done = measured(openmpi, folder / "log.jsonl", *BRIEF, "--directory", folder, env=slowed)
-    assert done.returncode == 0, done.stderr
+    good(measured(openmpi, folder / "log.jsonl", *BRIEF, f"--directory {folder}", env=slowed))
     assert not leftovers(folder)
     seen = []
     for notes in (folder / "notes").iterdir():
@@ -111,11 +105,12 @@ def test_report_says_what_the_load_wrote_and_read(slow):
 
 def test_io_beside_another_load(mpich, tmp_path):
     log = tmp_path / "log.jsonl"
-    done = run(
-        command(mpich, log, "--kinds", "incast,io", "--directory", tmp_path, *BRIEF, "--time-budget", "86400"),
-        env=mpich.impatient.environment,
+    good(
+        run(
+            command(mpich, log, f"--kinds incast,io --directory {tmp_path}", *BRIEF, "--time-budget 86400"),
+            env=mpich.impatient.environment,
+        )
     )
-    assert done.returncode == 0, done.stderr
     assert {"b_eff_impact_incast", "b_eff_impact_io"} <= score_log(log).metrics.keys()
     assert [record["load"] for record in of_kind(log, "load")] == ["incast", "io"] * PATTERNS
     assert not leftovers(tmp_path)
@@ -193,53 +188,8 @@ def test_io_in_a_simulation_is_refused(simulated_kernel, tmp_path):
 def test_disk_without_space_is_refused_and_one_without_permission_is_an_error(openmpi, tmp_path):
     log = tmp_path / "log.jsonl"
     with memory(tmp_path / "small", "size=3m") as small:
-        done = measured(openmpi, log, *BRIEF, "--directory", small)
+        done = measured(openmpi, log, *BRIEF, f"--directory {small}")
     assert done.returncode == 2 and "free some space or run fewer processes" in error(done)
     with memory(tmp_path / "closed", "size=64m,ro") as closed:
-        done = measured(openmpi, log, *BRIEF, "--directory", closed)
+        done = measured(openmpi, log, *BRIEF, f"--directory {closed}")
     assert done.returncode == 1 and "choose another one with --directory" in error(done)
-
-
-def going_on(mpi, folder, directory):
-    """A run that has generated load twice."""
-    words = command(mpi, folder / "log.jsonl", "--kinds", "io", *LONG, "--directory", directory)
-    return started(words, lambda: len(of_kind(folder / "log.jsonl", "load")) >= 2, env=mpi.environment)
-
-
-def ended(process):
-    output, errors = process.communicate(timeout=PATIENCE)
-    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
-
-
-def test_disk_that_fills_up_ends_the_run_with_a_clear_error(openmpi, tmp_path):
-    """Each phase begins with empty files, which need their space again."""
-    with memory(tmp_path / "small", "size=32m") as small:
-        with going_on(openmpi, tmp_path, small) as process:
-            fill(small, process)
-            done = ended(process)
-        assert done.returncode == 1
-        assert "cannot write a file of the load io" in error(done) and "free some space or run fewer" in error(done)
-        wait_until(lambda: of_kind(tmp_path / "log.jsonl", "end"))
-        [end] = of_kind(tmp_path / "log.jsonl", "end")
-        assert end["status"] == "failed" and not leftovers(small)
-
-
-def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, tmp_path):
-    with going_on(mpi, tmp_path, tmp_path) as process:
-        [scratch] = leftovers(tmp_path)
-        vanish(scratch)
-        done = ended(process)
-    assert done.returncode == 1 and "was the directory removed during the run?" in error(done)
-    assert not leftovers(tmp_path)
-
-
-def test_killed_run_leaves_nothing(mpi, tmp_path):
-    with going_on(mpi, tmp_path, tmp_path) as process:
-        assert leftovers(tmp_path)
-        for number in rank_processes("b_eff_load", tmp_path / "log.jsonl").values():
-            with suppress(ProcessLookupError):  # the launcher may have been faster
-                os.kill(number, signal.SIGKILL)
-        ended(process)
-        wait_until(lambda: not leftovers(tmp_path))
-    with pytest.raises(LogError):
-        score_log(tmp_path / "log.jsonl")

@@ -3,7 +3,6 @@
 left out if there is no time. The network is a formula (faults/network.c) on which each rank has a speed of its own, so
 the time of each process in the log has to be that of the formula."""
 
-import subprocess
 from itertools import groupby
 
 import pytest
@@ -28,6 +27,7 @@ LATENCY, BANDWIDTH, SLOWDOWN = 4e-4, 1e8, 0.25
 SHORT_LOOPS = ["--first-loop-length", "1", "--longest-loop", "20", "--repetitions", "1"]
 BRIEF = ["--memory-per-process", "4MiB", *SHORT_LOOPS, "--methods", "nonblocking"]
 LENGTHS, LOOPS = [4096, 11585, 32768], [20, 20, 3]  # 4 MiB / 128, and the geometric mean with 4096
+RESTED = matchings.RESTS
 RESTS = -1.0  # instead of null, which cannot be compared approximately
 
 
@@ -36,7 +36,7 @@ def started(mpi, network, folder, nodes, *options, **model):
     model = {"MODEL_LATENCY": LATENCY, "MODEL_BANDWIDTH": BANDWIDTH, "MODEL_SLOWDOWN": SLOWDOWN} | model
     env = {name: str(value) for name, value in model.items()} | {"LD_PRELOAD": network(mpi.name)}
     log = folder / "log.jsonl"
-    done = run(on_nodes(mpi, nodes, "b_eff", "--log", log, *options, env=env), env=mpi.impatient.environment)
+    done = run(on_nodes(mpi, nodes, "b_eff", f"--log {log}", *options, env=env), env=mpi.impatient.environment)
     return done, log
 
 
@@ -61,7 +61,7 @@ def of_the_kernel(openmpi, tmp_path_factory):
     program = linked_with_b_eff(openmpi, "printed_matchings.c", tmp_path_factory.mktemp("matchings"))
 
     def printed(*numbers):
-        done = subprocess.run([program, *map(str, numbers)], capture_output=True, text=True, check=True)
+        done = run([program, *map(str, numbers)], check=True)
         return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
 
     return printed
@@ -76,11 +76,45 @@ def test_matchings_are_those_of_the_kernel(of_the_kernel, groups):
             assert of_the_kernel(nodes, groups, seed, index) == ours, (nodes, seed, index)
 
 
-@pytest.mark.parametrize("players", [1, 2, 5, 8])
-def test_in_a_tournament_each_pair_meets_once(players):
-    rounds = [matchings.tournament(players, number) for number in range(matchings.tournament_rounds(players))]
-    met = [(a, b) for opponents in rounds for a, b in enumerate(opponents) if b != matchings.RESTS]
-    assert sorted(met) == [(a, b) for a in range(players) for b in range(players) if a != b]
+def pairs(partner):
+    """Of a matching: each partner has its own, and none is its own partner."""
+    assert all(other == RESTED or (partner[other] == node and other != node) for node, other in enumerate(partner))
+    return {frozenset((node, other)) for node, other in enumerate(partner) if other != RESTED}
+
+
+@pytest.mark.parametrize("nodes", range(1, 66))
+def test_in_a_tournament_each_pair_meets_once_and_so_do_random_matchings_before_all_have_met(nodes):
+    rounds = range(matchings.tournament_rounds(nodes))
+    for matched in (lambda k: matchings.tournament(nodes, k), lambda k: matchings.within([0] * nodes, 7, k)):
+        met = [pair for k in rounds for pair in pairs(matched(k))]
+        assert all(len(pairs(matched(k))) == nodes // 2 for k in rounds)
+        assert len(met) == len(set(met)) == nodes * (nodes - 1) // 2
+    assert nodes < 10 or matchings.within([0] * nodes, 8, 0) != matchings.within([0] * nodes, 7, 0), "another seed"
+
+
+def test_the_second_tournament_of_the_same_nodes_is_in_another_order():
+    assert matchings.within([0] * 16, 1, 0) != matchings.within([0] * 16, 1, 15)
+
+
+@pytest.mark.parametrize("nodes", range(2, 66))
+def test_inside_and_across_groups_nobody_rests_without_need(nodes):
+    """Groups of equal size, up to one node."""
+    for groups in range(1, nodes + 1):
+        group = [node % groups for node in range(nodes)]
+        alone = sum(group.count(number) % 2 for number in range(groups))
+        for index in range(3):
+            inside, outside = (pairs(match(group, 3, index)) for match in (matchings.within, matchings.across))
+            assert nodes - 2 * len(inside) == alone
+            assert nodes - 2 * len(outside) == (nodes if groups == 1 else nodes % 2)
+            assert {len({group[node] for node in pair}) for pair in inside} <= {1}
+            assert {len({group[node] for node in pair}) for pair in outside} <= {2}
+
+
+def test_across_a_group_of_more_than_half_the_rest_is_paired():
+    """Of seven nodes of one group and two others, five have nobody to exchange messages with."""
+    partners = [matchings.across([0, 0, 1, 0, 0, 0, 2, 0, 0], 1, index) for index in range(200)]
+    assert all(len(pairs(partner)) == 2 and RESTED not in (partner[2], partner[6]) for partner in partners)
+    assert {partner[2] for partner in partners} == {0, 1, 3, 4, 5, 7, 8}
 
 
 def test_groups_are_numbered_in_the_order_of_the_nodes():
@@ -104,7 +138,7 @@ def expected_seconds(record, one_per_node):
 
 @pytest.mark.in_turn
 def test_every_process_has_its_own_time_in_every_matching(mpi, network, tmp_path):
-    log = complete(mpi, network, tmp_path, NODES, *BRIEF, "--patterns", "ring", "--time-budget", "86400", "--all-pairs")
+    log = complete(mpi, network, tmp_path, NODES, *BRIEF, "--patterns ring --time-budget 86400 --all-pairs")
     assert {host["name"]: host["ranks"] for host in log.run["hosts"]} == PLACED
     assert log.plan["matchings"] == {
         "count": 16,
@@ -151,7 +185,7 @@ def test_every_process_has_its_own_time_in_every_matching(mpi, network, tmp_path
 def test_matchings_are_first_within_groups_and_then_across(openmpi, network, tmp_path):
     groups = {"a": "left", "b": "right", "c": "left", "d": "right", "e": "left"}
     log = complete(
-        openmpi, network, tmp_path, NODES, *BRIEF, "--patterns", "ring", *groups_file(tmp_path, **groups, other="far")
+        openmpi, network, tmp_path, NODES, *BRIEF, "--patterns ring", *groups_file(tmp_path, **groups, other="far")
     )
     assert log.plan["matchings"]["groups"] == groups
     scopes = [(record["processes"], record["scope"]) for record in log.records["matching"]]
@@ -178,7 +212,7 @@ def test_matchings_are_first_within_groups_and_then_across(openmpi, network, tmp
     ],
 )
 def test_few_nodes_have_few_matchings_and_one_has_none(openmpi, network, tmp_path, nodes, options, count, loops):
-    log = complete(openmpi, network, tmp_path, nodes, *BRIEF, "--patterns", "ping_pong,ring", *options)
+    log = complete(openmpi, network, tmp_path, nodes, *BRIEF, "--patterns ping_pong,ring", *options)
     assert (log.plan["matchings"]["count"], len(log.records.get("matching", []))) == (count, loops)
     assert len(log.records.get("pattern_processes", [])) == (6 if count else 0)
     assert (log.plan["matchings"]["reserved_seconds"] > 0) == (count > 0)
@@ -195,7 +229,7 @@ def test_what_does_not_fit_into_the_reserved_time_is_left_out_and_recorded(openm
     of one process per node takes 0.1 s * 3 * (21 + 21 + 4): one is tried, then the time is over."""
     model = {"MODEL_LATENCY": 0.1, "MODEL_SLOWDOWN": 0}
     nodes = [("a", 2), ("b", 2)]
-    log = complete(openmpi, network, tmp_path, nodes, *BRIEF, "--patterns", "ring", "--time-budget", "40", **model)
+    log = complete(openmpi, network, tmp_path, nodes, *BRIEF, "--patterns ring --time-budget 40", **model)
     assert [(record["loops"], record["scope"], record["measured"]) for record in log.records["matchings_left_out"]] == [
         ("one_per_node", "all", 1),
         ("all", "all", 0),
@@ -259,9 +293,7 @@ def test_a_slow_node_of_a_simulated_crossbar_has_the_longest_times(simulate, tmp
     )
     platform = tmp_path / "slow.xml"
     platform.write_text(head + "".join([*hosts, *links, *routes]) + "</zone></platform>")
-    log = read_log(
-        simulate(platform, 16, *SHORT, "--matchings", "16", "--patterns", "ring", "--methods", "nonblocking")
-    )
+    log = read_log(simulate(platform, 16, *SHORT, "--matchings 16 --patterns ring --methods nonblocking"))
     assert [host["ranks"] for host in log.run["hosts"]] == [[rank] for rank in range(16)]
     l_max = log.plan["l_max_bytes"]
     longest = [record for record in log.records["matching"] if record["message_bytes"] == l_max]

@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 from accelerators import FEW, LIBRARIES, SHORT, run_in_memory, stand_in
 from b_eff_runs import mpi
-from builds import compiler_and_launcher
+from builds import compiled, compiler_and_launcher
+from kernel_runs import good, run
 from logs_made_b_eff import lengths
 from raw_log import read_log
 
@@ -36,6 +37,17 @@ def libraries(tmp_path_factory):
     return library
 
 
+@pytest.fixture
+def in_memory(libraries, tmp_path):
+    """Runs b_eff with --memory and the stand-in of the kind of memory that is named last."""
+
+    def run(mpi, ranks, kinds, *options, library=None, **settings):
+        library = library or libraries(mpi, kinds.split(",")[-1])
+        return run_in_memory(mpi, tmp_path, ranks, kinds, *options, library=library, **settings)
+
+    return run
+
+
 def plan_of(folder):
     [plan] = [r for r in map(json.loads, (folder / "b_eff.jsonl").read_text().splitlines()) if r["record"] == "plan"]
     return plan
@@ -58,20 +70,16 @@ def refusal(done, folder):
 
 def test_stand_in_faults_where_the_host_touches_device_memory(openmpi, libraries, tmp_path):
     """What the other tests rely on: the kernel would have crashed."""
-    text = (
-        "int cudaMalloc(void **, unsigned long);\nint main(void) { void *p; cudaMalloc(&p, 1); return *(char *)p; }\n"
-    )
-    (tmp_path / "touch.c").write_text(text)
-    program = [compiler_and_launcher("openmpi")[0], tmp_path / "touch.c", libraries(openmpi), "-o", tmp_path / "touch"]
-    subprocess.run(program, check=True)
+    declared = "int cudaMalloc(void **, unsigned long);\n"
+    (tmp_path / "touch.c").write_text(declared + "int main(void) { void *p; cudaMalloc(&p, 1); return *(char *)p; }\n")
+    mpicc = compiler_and_launcher("openmpi")[0]
+    program = compiled(tmp_path / "touch", tmp_path / "touch.c", libraries(openmpi), compiler=mpicc)
     environment = openmpi.environment | {"LD_LIBRARY_PATH": str(libraries(openmpi).parent)}
-    assert subprocess.run([tmp_path / "touch"], env=environment, check=False).returncode == -11
+    assert run([program], env=environment).returncode == -11
 
 
-def test_all_patterns_and_methods_in_device_memory(mpi, libraries, tmp_path):
-    options = (*SHORT, *FEW)
-    done = run_in_memory(mpi, tmp_path, 3, "cuda", *options, library=libraries(mpi))
-    assert done.returncode == 0, done.stderr
+def test_all_patterns_and_methods_in_device_memory(mpi, tmp_path, in_memory):
+    good(in_memory(mpi, 3, "cuda", *SHORT, *FEW))
     log = read_log(tmp_path / "b_eff.jsonl")
     measured = {(r["pattern"], r["method"]) for r in log.records["measurement"]}
     assert measured == {(p["name"], method) for p in log.plan["patterns"] for method in p["methods"]}
@@ -82,18 +90,11 @@ def test_all_patterns_and_methods_in_device_memory(mpi, libraries, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["openmpi", *also("mpich")])
-def test_host_and_device_memory_of_two_devices_with_five_processes(request, libraries, tmp_path, name):
+def test_host_and_device_memory_of_two_devices_with_five_processes(request, tmp_path, name, in_memory):
     """L_max is 1/128 of the memory of a device that three of the processes share."""
     mpi, device = request.getfixturevalue(name), 3 * 4 * MIB + 2
-    options = ("--time-budget", 1, "--longest-loop", 1, *FEW)
-    patterns = ("--patterns", "ring,random,ping_pong", "--methods", "nonblocking,blocking")
-    done = run_in_memory(
-        *(mpi, tmp_path, 5, "host,cuda", *options, *patterns),
-        library=libraries(mpi),
-        STANDIN_DEVICES=2,
-        STANDIN_BYTES=device,
-    )
-    assert done.returncode == 0, done.stderr
+    options = "--patterns ring,random,ping_pong --methods nonblocking,blocking --time-budget 1 --longest-loop 1"
+    good(in_memory(mpi, 5, "host,cuda", options, *FEW, STANDIN_DEVICES=2, STANDIN_BYTES=device))
     log = read_log(tmp_path / "b_eff.jsonl")
     host, cuda = log.plan["memory"]
     assert host == {"kind": "host", "memory_per_process_bytes": log.run["memory_per_process_bytes"]}
@@ -112,10 +113,9 @@ def test_host_and_device_memory_of_two_devices_with_five_processes(request, libr
 
 
 @pytest.mark.parametrize("kind", ["hip", "level-zero", *also("cuda-managed", "hip-managed", "level-zero-shared")])
-def test_each_kind_of_memory(openmpi, libraries, tmp_path, kind):
-    options = (*SHORT, "--patterns", "ring,random", "--methods", "sendrecv", *FEW)
-    done = run_in_memory(openmpi, tmp_path, 2, kind, *options, library=libraries(openmpi, kind), STANDIN_DEVICES=2)
-    assert done.returncode == 0, done.stderr
+def test_each_kind_of_memory(openmpi, tmp_path, kind, in_memory):
+    options = (*SHORT, *FEW, "--patterns ring,random --methods sendrecv")
+    good(in_memory(openmpi, 2, kind, *options, STANDIN_DEVICES=2))
     [memory] = plan_of(tmp_path)["memory"]
     assert (memory["kind"], memory["library"]) == (kind, LIBRARIES[kind.split("-")[0]])
     assert [device["ranks"] for device in memory["devices"]] == [[0], [1]]
@@ -125,19 +125,12 @@ def test_each_kind_of_memory(openmpi, libraries, tmp_path, kind):
 def test_devices_that_a_scheduler_gave_to_each_process(openmpi, libraries, tmp_path):
     """As Slurm does with --gpus-per-task: each process sees one device, its own."""
     command = openmpi.command(
-        2, "b_eff", *SHORT, "--log", tmp_path / "b_eff.jsonl", "--memory", "cuda", env={"LD_PRELOAD": "stand-in"}
+        2, "b_eff", *SHORT, "--log", tmp_path / "b_eff.jsonl", "--memory cuda", env={"LD_PRELOAD": "stand-in"}
     )
     kernel = command.index(str(openmpi.bin / "b_eff"))
     script = f'CUDA_VISIBLE_DEVICES=$((3 + OMPI_COMM_WORLD_LOCAL_RANK)) LD_PRELOAD={libraries(openmpi)} exec "$0" "$@"'
     launcher = command[: kernel - 2]
-    done = subprocess.run(
-        [*launcher, "sh", "-c", script, *command[kernel:], "--patterns", "ping_pong"],
-        env=openmpi.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    good(run([*launcher, "sh", "-c", script, *command[kernel:], "--patterns", "ping_pong"], env=openmpi.environment))
     [memory] = plan_of(tmp_path)["memory"]
     assert [(device["pci_address"], device["ranks"]) for device in memory["devices"]] == [
         ("0000:3e:00.0", [0]),
@@ -152,49 +145,32 @@ METHODS = ("sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "bl
     ("name", "method"),
     [("openmpi", "nonblocking"), *also(*((name, method) for name in ("openmpi", "mpich") for method in METHODS))],
 )
-def test_wrong_byte_in_device_memory_is_found(request, libraries, tmp_path, name, method):
+def test_wrong_byte_in_device_memory_is_found(request, name, method, in_memory):
     mpi = request.getfixturevalue(name)
     pattern = "ping_pong" if method == "blocking" else "ring"
-    done = run_in_memory(
-        *(mpi, tmp_path, 2, "cuda", *SHORT, "--patterns", pattern, "--methods", method),
-        library=libraries(mpi),
-        STANDIN_FLIP=7,
-    )
+    done = in_memory(mpi, 2, "cuda", *SHORT, f"--patterns {pattern} --methods {method}", STANDIN_FLIP=7)
     assert done.returncode == 1
     struck = "ping-pong-cuda" if method == "blocking" else "ring-1-cuda"
     found = rf"data check: pattern {struck}, method {method}, message length \d+ byte: rank 1 received a wrong byte"
     assert re.search(found + " from rank 0 at offset 0;", done.stderr), done.stderr
 
 
-def test_mixed_ping_pong_receives_into_device_memory_of_the_second_process(openmpi, libraries, tmp_path):
+def test_mixed_ping_pong_receives_into_device_memory_of_the_second_process(openmpi, in_memory):
     """The first receive of rank 1 in device memory is struck: none belongs to the ping-pong in host memory."""
-    options = (*SHORT, "--patterns", "ping_pong")
-    done = run_in_memory(openmpi, tmp_path, 2, "host,cuda", *options, library=libraries(openmpi), STANDIN_FLIP=1)
+    done = in_memory(openmpi, 2, "host,cuda", *SHORT, "--patterns ping_pong", STANDIN_FLIP=1)
     assert done.returncode == 1
     assert "data check: pattern ping-pong-host-cuda, method blocking" in done.stderr
 
 
-def test_sanitizers_are_silent(sanitized, openmpi, libraries, tmp_path):
-    done = run_in_memory(
-        *(
-            replace(openmpi, bin=sanitized / "install" / "bin"),
-            tmp_path,
-            2,
-            "host,cuda",
-            *SHORT,
-            *FEW,
-            "--patterns",
-            "ring,ping_pong",
-        ),
-        library=libraries(openmpi),
-        ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0",
-    )
-    assert done.returncode == 0, done.stderr
+def test_sanitizers_are_silent(sanitized, openmpi, in_memory):
+    mpi, options = replace(openmpi, bin=sanitized / "install" / "bin"), (*SHORT, *FEW, "--patterns ring,ping_pong")
+    silent = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
+    done = good(in_memory(mpi, 2, "host,cuda", *options, **silent))
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
 
 
-def test_failed_allocation_ends_the_run_with_the_vendors_error(openmpi, libraries, tmp_path):
-    done = run_in_memory(openmpi, tmp_path, 2, "cuda", *SHORT, library=libraries(openmpi), STANDIN_FREE=100000)
+def test_failed_allocation_ends_the_run_with_the_vendors_error(openmpi, tmp_path, in_memory):
+    done = in_memory(openmpi, 2, "cuda", *SHORT, STANDIN_FREE=100000)
     [line] = [line for line in done.stderr.splitlines() if line.startswith("b_eff: error:")]
     assert done.returncode == 1
     assert "cudaMalloc: out of memory (error 2); use fewer processes for each device" in line
@@ -202,12 +178,10 @@ def test_failed_allocation_ends_the_run_with_the_vendors_error(openmpi, librarie
     assert json.loads(end)["status"] == "failed"
 
 
-def test_node_without_device_is_refused_with_the_vendors_error(openmpi, libraries, tmp_path):
-    for kind, error in (
-        ("cuda", "cudaGetDeviceCount: no CUDA-capable device"),
-        ("level-zero", "zeDeviceGet: no device"),
-    ):
-        done = run_in_memory(openmpi, tmp_path, 2, kind, library=libraries(openmpi, kind), STANDIN_DEVICES=0)
+def test_node_without_device_is_refused_with_the_vendors_error(openmpi, tmp_path, in_memory):
+    errors = {"cuda": "cudaGetDeviceCount: no CUDA-capable device", "level-zero": "zeDeviceGet: no device"}
+    for kind, error in errors.items():
+        done = in_memory(openmpi, 2, kind, STANDIN_DEVICES=0)
         assert f"--memory {kind}: {error}" in refusal(done, tmp_path)
 
 
@@ -219,23 +193,22 @@ def test_missing_library_is_named(openmpi, tmp_path):
     assert "--memory cuda: the runtime library libcudart.so.13 is not on this node" in line
 
 
-def test_missing_function_is_named(openmpi, tmp_path):
+def test_missing_function_is_named(openmpi, tmp_path, in_memory):
     (tmp_path / "empty.c").write_text("int cudaGetDeviceCount(int *count) { return *count = 0; }\n")
     library = stand_in(tmp_path, "openmpi", sources=[tmp_path / "empty.c"])
-    done = run_in_memory(openmpi, tmp_path, 2, "cuda", "--memory-anyway", library=library)
+    done = in_memory(openmpi, 2, "cuda", "--memory-anyway", library=library)
     assert "libcudart.so.13 has no function cudaSetDevice; install a newer version" in refusal(done, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["openmpi", *also("mpich")])
-def test_unsupported_kind_is_refused_and_tried_only_on_demand(request, libraries, tmp_path, name):
+def test_unsupported_kind_is_refused_and_tried_only_on_demand(request, libraries, tmp_path, name, in_memory):
     mpi = request.getfixturevalue(name)
     library = libraries(mpi)
-    done = run_in_memory(mpi, tmp_path, 2, "cuda", *SHORT, library=library, STANDIN_SUPPORT=0)
+    done = in_memory(mpi, 2, "cuda", *SHORT, library=library, STANDIN_SUPPORT=0)
     line = refusal(done, tmp_path)
     assert '"MPIX_Query_cuda_support": false' in line and "--memory-anyway" in line
     options = (*SHORT, "--memory-anyway", "--methods", "sendrecv", *FEW)
-    done = run_in_memory(mpi, tmp_path, 2, "cuda", *options, library=library, STANDIN_SUPPORT=0)
-    assert done.returncode == 0, done.stderr
+    good(in_memory(mpi, 2, "cuda", *options, library=library, STANDIN_SUPPORT=0))
     score = score_log(tmp_path / "b_eff.jsonl")
     assert "memory_not_supported" in [qualification.key for qualification in score.qualifications]
 
@@ -253,10 +226,10 @@ def test_unsupported_kind_is_refused_and_tried_only_on_demand(request, libraries
         ),
     ],
 )
-def test_kinds_of_mpi_4_1(openmpi, libraries, tmp_path, stated, kind, supported):
+def test_kinds_of_mpi_4_1(openmpi, tmp_path, stated, kind, supported, in_memory):
     options = (*SHORT, "--patterns", "ping_pong")
     settings = {"STANDIN_SUPPORT": 0, "STANDIN_KINDS": stated}
-    done = run_in_memory(openmpi, tmp_path, 2, kind, *options, library=libraries(openmpi, kind), **settings)
+    done = in_memory(openmpi, 2, kind, *options, **settings)
     if supported:
         assert done.returncode == 0, done.stderr
         [memory] = plan_of(tmp_path)["memory"]
@@ -285,7 +258,7 @@ void ucp_cleanup(void *context) { (void)context; }
         *also(("level-zero", 1 << 7, 0, True), ("level-zero-shared", 1 << 8, 0, True)),
     ],
 )
-def test_ucx_is_asked_where_it_is_loaded(openmpi, libraries, tmp_path, kind, types, fails, supported):
+def test_ucx_is_asked_where_it_is_loaded(openmpi, libraries, tmp_path, kind, types, fails, supported, in_memory):
     """By a library with UCX's name that reports some of the kinds of memory, by their numbers in UCX's header."""
     (tmp_path / "ucx.c").write_text(UCX)
     library = tmp_path / "libucp.so.0"
@@ -293,7 +266,7 @@ def test_ucx_is_asked_where_it_is_loaded(openmpi, libraries, tmp_path, kind, typ
     subprocess.run(["cc", *flags, tmp_path / "ucx.c", "-o", library], check=True)
     both = f"{libraries(openmpi, kind)}:{library}"
     settings = {"STANDIN_SUPPORT": 0, "UCX_TYPES": types, "UCX_FAILS": fails}
-    done = run_in_memory(openmpi, tmp_path, 2, kind, *SHORT, "--patterns", "ping_pong", library=both, **settings)
+    done = in_memory(openmpi, 2, kind, *SHORT, "--patterns ping_pong", library=both, **settings)
     if supported:
         assert done.returncode == 0, done.stderr
         [memory] = plan_of(tmp_path)["memory"]
@@ -302,20 +275,17 @@ def test_ucx_is_asked_where_it_is_loaded(openmpi, libraries, tmp_path, kind, typ
         assert '"ucp_context_query": false' in refusal(done, tmp_path)
 
 
-def test_memory_per_process_has_to_fit_on_the_device(openmpi, libraries, tmp_path):
-    options = ("--memory-per-process", "2MiB", "--patterns", "ping_pong", "--time-budget", 1, "--longest-loop", 1)
+def test_memory_per_process_has_to_fit_on_the_device(openmpi, in_memory, tmp_path):
+    options = "--memory-per-process 2MiB --patterns ping_pong --time-budget 1 --longest-loop 1"
     for device, status in ((4 * MIB, 0), (4 * MIB - 1, 2)):
-        done = run_in_memory(
-            *(openmpi, tmp_path, 2, "cuda", *options), library=libraries(openmpi), STANDIN_BYTES=device
-        )
+        done = in_memory(openmpi, 2, "cuda", options, STANDIN_BYTES=device)
         assert done.returncode == status, done.stderr
         (tmp_path / "b_eff.jsonl").unlink(missing_ok=True)
     assert "more cuda memory than a device has for each of its processes, 2097151 bytes" in done.stderr
 
 
 def test_log_without_memory_has_no_field_of_it(openmpi, tmp_path):
-    done = openmpi.run(2, "b_eff", "--log", tmp_path / "b_eff.jsonl", *SHORT, "--patterns", "ping_pong")
-    assert done.returncode == 0, done.stderr
+    good(openmpi.run(2, "b_eff", "--log", tmp_path / "b_eff.jsonl", *SHORT, "--patterns ping_pong"))
     log = read_log(tmp_path / "b_eff.jsonl")
     assert not any("memory" in pattern for pattern in log.plan["patterns"])
     assert "memory" not in log.plan

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import bench
 import comparison
+import kernel_runs
 import logs_made
 import numpy as np
 import pytest
 from bench_ftio import smallest_input
-from builds import PATIENCE, ROOT
+from builds import ROOT
 from comparison import (
     Comparison,
     ComparisonError,
@@ -29,6 +30,7 @@ from comparison import (
     verdict,
 )
 from conftest import CORES
+from kernel_runs import good
 from logs_made_ftio import ftio_log
 
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
@@ -65,26 +67,8 @@ def bench_ftio(tmp_path):
             tmp_path / "build/tests/bench_ftio",
             PEER.format(python=sys.executable, runs=tmp_path / "runs", seconds=KERNEL_SECONDS, script=script),
         )
-        return subprocess.run(
-            [
-                sys.executable,
-                ROOT / "kernels/tests/bench_ftio.py",
-                "--build",
-                tmp_path / "build",
-                "--mpirun",
-                tmp_path / "mpirun",
-                "--directory",
-                tmp_path,
-                "--input",
-                "4",
-                *ANY_LOAD,
-                *options,
-            ],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        where = f"--build {tmp_path}/build --mpirun {tmp_path}/mpirun --directory {tmp_path} --input 4".split()
+        return kernel_runs.run([sys.executable, ROOT / "kernels/tests/bench_ftio.py", *where, *ANY_LOAD, *options])
 
     return run
 
@@ -103,8 +87,7 @@ def times(factor):
 
 
 def test_peer_that_is_slowed_down_is_beaten(bench_ftio):
-    done = bench_ftio(times(2))
-    assert done.returncode == 0, done.stderr
+    done = good(bench_ftio(times(2)))
     assert table(done.stdout) == dict.fromkeys(
         ["all cases", *(f"I/O of {stage}" for stage in STAGES), "transforms"], 2.0
     )

@@ -6,14 +6,14 @@ import json
 import os
 import random
 import signal
-import subprocess
 from pathlib import Path
 
 import counters_made as made
+import kernel_runs
 import msgspec
 import pytest
 from builds import PATIENCE
-from kernel_runs import of_kind, rank_processes, records, started
+from kernel_runs import good, of_kind, rank_processes, records, started
 from test_made_up_machine import WORKLOAD
 
 from coffeecup.postprocess.logs.counter_records import Counters
@@ -30,8 +30,7 @@ def command(mpi, log, roots, *options):
         mpi.command(
             1,
             KERNEL,
-            "--log",
-            log,
+            f"--log {log}",
             *options,
             env={"SLURMD_NODENAME": f"x{number}", "COFFEECUP_COUNTERS_ROOT": str(root)},
         )[1:]
@@ -175,8 +174,7 @@ def read(serial_sanitized, tmp_path):
         log = tmp_path / "log.jsonl"
         log.unlink(missing_ok=True)
         options = ["--log", log, "--workload", tmp_path / "workload.cfg", "--directory", tmp_path]
-        done = serial_sanitized.run(1, "priomark", *options, env={"COFFEECUP_COUNTERS_ROOT": str(root)})
-        assert done.returncode == 0, done.stderr
+        done = good(serial_sanitized.run(1, "priomark", *options, env={"COFFEECUP_COUNTERS_ROOT": str(root)}))
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
         [found] = of_kind(log, "counters")
         return found
@@ -259,15 +257,12 @@ def test_what_must_not_be_read_is_stated_as_such(openmpi, tmp_path):
         if not folder.stat().st_mode & 0o001:
             folder.chmod(folder.stat().st_mode | 0o001)
     plain = command(openmpi, log, [tmp_path, tmp_path], *SHORTEST)
-    done = subprocess.run(
-        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", *map(str, plain)],
-        env=openmpi.environment | {"TMPDIR": str(tmp_path), "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
+    good(
+        kernel_runs.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", *map(str, plain)],
+            env=openmpi.environment | {"TMPDIR": str(tmp_path), "HOME": str(tmp_path)},
+        )
     )
-    assert done.returncode == 0, done.stderr
     [record] = of_kind(log, "counters")
     for host in (0, 1):
         own = values(record, host)
@@ -279,15 +274,11 @@ def test_what_must_not_be_read_is_stated_as_such(openmpi, tmp_path):
 def test_idle_time_is_before_the_run_and_no_time_of_it(openmpi, tmp_path):
     made.zone(tmp_path, "0", "package-0", 100)
     log = tmp_path / "log.jsonl"
-    done = subprocess.run(
-        command(openmpi, log, [tmp_path, tmp_path], *SHORTEST, "--idle-power", "1.5"),
-        env=openmpi.environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
+    good(
+        kernel_runs.run(
+            command(openmpi, log, [tmp_path, tmp_path], *SHORTEST, "--idle-power 1.5"), env=openmpi.environment
+        )
     )
-    assert done.returncode == 0, done.stderr
     idle, run = of_kind(log, "counters")
     everything = {record["record"]: record for record in records(log)}
     assert (idle["phase"], run["phase"]) == ("idle", "run")
@@ -301,8 +292,7 @@ def test_idle_time_is_before_the_run_and_no_time_of_it(openmpi, tmp_path):
 def test_a_real_node_has_network_devices_and_no_root(openmpi, tmp_path):
     """The files of this machine: its own devices, as /proc/net/dev lists them."""
     log = tmp_path / "log.jsonl"
-    done = openmpi.run(2, KERNEL, "--log", log, *SHORTEST)
-    assert done.returncode == 0, done.stderr
+    good(openmpi.run(2, KERNEL, f"--log {log}", *SHORTEST))
     [record] = of_kind(log, "counters")
     [host] = record["hosts"]
     assert "root" not in host

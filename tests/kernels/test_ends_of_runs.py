@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 from builds import OPEN_MPI, PATIENCE, compiler_and_launcher, shared_library
 from conftest import read_processes
-from kernel_runs import wait_until
+from kernel_runs import run, wait_until
 from raw_log import read_log
 
 from coffeecup.postprocess.logs.reader import LogError
@@ -190,15 +190,7 @@ def test_keeper_takes_no_orders_from_a_command_line(mpi, tmp_path):
     for kernel in OPTIONS:
         if (mpi.bin / kernel).exists():
             for words in (["--keep-watch"], ["--keep-watch", log, tmp_path / "precious"]):
-                done = subprocess.run(
-                    [mpi.bin / kernel, *words],
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    text=True,
-                    timeout=PATIENCE,
-                    env=os.environ | OPEN_MPI,
-                    check=False,
-                )
+                done = run([mpi.bin / kernel, *words], stdin=subprocess.DEVNULL, env=os.environ | OPEN_MPI)
                 assert done.returncode == 2 and "unknown option '--keep-watch'" in done.stderr
     assert (tmp_path / "precious" / "data").read_text() == "mine"
     assert log.read_text() == '{"record":"run"}\nunfinished'

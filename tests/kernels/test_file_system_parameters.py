@@ -9,7 +9,7 @@ import logs_made
 import pytest
 from commands import run
 from file_systems import disk, glusterfs, memory
-from kernel_runs import records
+from kernel_runs import good, records
 from logs_made_ftio import ftio_log
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
@@ -22,8 +22,7 @@ def logged(mpi, folder, directory):
     if not (mpi.bin / "ftio").exists():
         pytest.skip("ftio was not built: there is no FFTW")
     log = folder / "ftio.jsonl"
-    done = mpi.run(2, "ftio", "--input", 2, "--directory", directory, "--log", log, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    good(mpi.run(2, "ftio", f"--input 2 --directory {directory} --log {log}", cwd=folder))
     score_log(log)
     return records(log)[0]["filesystem"]
 
@@ -64,11 +63,7 @@ def made(**changes):
 
 @pytest.mark.parametrize(
     ("source", "name"),
-    [
-        ("mgs@tcp:/work", "lustre mgs@tcp:/work"),
-        ("/dev/sda1", "lustre at /scratch"),
-        (None, "lustre at /scratch"),
-    ],
+    [("mgs@tcp:/work", "lustre mgs@tcp:/work"), ("/dev/sda1", "lustre at /scratch"), (None, "lustre at /scratch")],
 )
 def test_a_file_system_is_named_by_its_server_or_else_by_its_mount_point(source, name):
     """A device may have another name after the next mount."""

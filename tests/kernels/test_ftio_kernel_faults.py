@@ -43,7 +43,7 @@ WRITES = {
 )
 def test_fault_in_any_one_phase_is_found_by_verification(openmpi, faults, tmp_path, kind, number):
     env = {"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number, "FAULT_RANK": 2}
-    done = run(openmpi, tmp_path, 4, "--input", 4, env=env)
+    done = run(openmpi, tmp_path, 4, "--input 4", env=env)
     assert done.returncode == 1
     assert "verification failed: the largest relative difference" in error(done)
     [end] = of_kind(tmp_path / "ftio.jsonl", "end")
@@ -55,7 +55,7 @@ def test_fault_in_any_one_phase_is_found_by_verification(openmpi, faults, tmp_pa
 
 
 def test_without_a_fault_the_library_changes_nothing(openmpi, faults, tmp_path):
-    done = run(openmpi, tmp_path, 4, "--input", 4, "--keep", env={"LD_PRELOAD": faults})
+    done = run(openmpi, tmp_path, 4, "--input 4 --keep", env={"LD_PRELOAD": faults})
     assert done.returncode == 0
     assert_right(tmp_path / "ftio.jsonl")
 
@@ -68,7 +68,7 @@ def test_without_a_fault_the_library_changes_nothing(openmpi, faults, tmp_path):
 )
 def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, faults, tmp_path, kind, said, number):
     env = {"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number, "FAULT_RANK": 1}
-    done = run(openmpi, tmp_path, 4, "--input", 4, env=env)
+    done = run(openmpi, tmp_path, 4, "--input 4", env=env)
     assert done.returncode != 0
     assert said in error(done)
     assert [path.name for path in tmp_path.iterdir()] == ["ftio.jsonl"]

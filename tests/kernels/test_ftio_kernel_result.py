@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 from ftio_runs import assert_right, faults, mpi, run
-from kernel_runs import of_kind
+from kernel_runs import good, of_kind
 from rates import assert_rates
 from raw_log import read_log
 
@@ -31,15 +31,14 @@ __all__ = ["faults", "mpi"]  # fixtures
     ],
 )
 def test_stored_file_is_the_transpose_of_numpys_transform(mpi, tmp_path, ranks, i, storage):
-    done = run(mpi, tmp_path, ranks, "--input", i, "--keep", "--storage", storage, "--exchange-buffer", "1KiB")
-    assert done.returncode == 0, done.stderr
+    good(run(mpi, tmp_path, ranks, f"--input {i} --keep --storage {storage} --exchange-buffer 1KiB"))
     assert_right(tmp_path / "ftio.jsonl")
     score = score_log(tmp_path / "ftio.jsonl")
     assert 0 < score.metrics["io_fraction"].value < 1
 
 
 def test_direct_io_gives_the_same_result(mpi, tmp_path):
-    done = run(mpi, tmp_path, 1, "--input", 32, "--keep", "--direct")
+    done = run(mpi, tmp_path, 1, "--input 32 --keep --direct")
     if "may not support direct I/O" in done.stderr:
         pytest.skip("the file system of the temporary directory takes no direct I/O")
     assert done.returncode == 0, done.stderr
@@ -49,8 +48,7 @@ def test_direct_io_gives_the_same_result(mpi, tmp_path):
 
 @pytest.mark.parametrize("kind", ["short", "interrupted"])
 def test_short_and_interrupted_calls_are_continued(openmpi, faults, tmp_path, kind):
-    done = run(openmpi, tmp_path, 3, "--input", 6, "--keep", env={"LD_PRELOAD": faults, "FAULT_KIND": kind})
-    assert done.returncode == 0, done.stderr
+    good(run(openmpi, tmp_path, 3, "--input 6 --keep", env={"LD_PRELOAD": faults, "FAULT_KIND": kind}))
     assert_right(tmp_path / "ftio.jsonl")
 
 
@@ -62,8 +60,7 @@ def test_log_accounts_for_bytes_and_time_of_every_repetition(mpi, tmp_path):
     def accounted():
         folder = next(folders)
         folder.mkdir()
-        done = run(mpi, folder, 2, "--input", 24, "--repeat", 5)
-        assert done.returncode == 0, done.stderr
+        good(run(mpi, folder, 2, "--input 24 --repeat 5"))
         assert not list(folder.glob("ftio-*"))
         return {"accounted": max(accounted_shares(read_log(folder / "ftio.jsonl")))}
 
@@ -89,8 +86,7 @@ def accounted_shares(log):
 def test_counters_are_those_of_perf_events(openmpi, faults, tmp_path):
     """With the system's task clock in place of cycles, the sum over the processes is the processor time that they took,
     in ns. The same clock counts no additions: what miscounts the known loop is left out, with its reason."""
-    done = run(openmpi, tmp_path, 2, "--input", 16, "--repeat", 2, env={"LD_PRELOAD": faults, "PERF_TASK_CLOCK": "1"})
-    assert done.returncode == 0, done.stderr
+    good(run(openmpi, tmp_path, 2, "--input 16 --repeat 2", env={"LD_PRELOAD": faults, "PERF_TASK_CLOCK": "1"}))
     found = of_kind(tmp_path / "ftio.jsonl", "repetition")
     if any("perf_event_open" in (r["counters"]["cycles_reason"] or "") for r in found):
         pytest.skip(f"no perf events here: {found[0]['counters']['cycles_reason']}")
@@ -108,8 +104,7 @@ def test_counters_are_those_of_perf_events(openmpi, faults, tmp_path):
 def test_processors_counters_count_cycles_and_operations(openmpi, tmp_path):
     """Where the system permits them: cycles of a processor of 0.3 to 10 GHz at most, operations about those of the
     formula."""
-    done = run(openmpi, tmp_path, 1, "--input", 32)
-    assert done.returncode == 0, done.stderr
+    good(run(openmpi, tmp_path, 1, "--input 32"))
     [record] = of_kind(tmp_path / "ftio.jsonl", "repetition")
     counters = record["counters"]
     for name in ("cycles", "flops"):
@@ -123,7 +118,7 @@ def test_processors_counters_count_cycles_and_operations(openmpi, tmp_path):
 
 
 def test_phases_are_timed_one_by_one(mpi, tmp_path):
-    run(mpi, tmp_path, 2, "--input", 8)
+    run(mpi, tmp_path, 2, "--input 8")
     seen = {(m["stage"], m["activity"]): m["calls"] for m in of_kind(tmp_path / "ftio.jsonl", "measurement")}
     width, square, i = 128, 64, 8
     assert seen["initialise", "write"] == seen["series_1", "read"] == seen["verify", "read"] == 2 * width

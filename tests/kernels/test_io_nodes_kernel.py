@@ -2,12 +2,11 @@
 """The kernels log the times of each process in I/O, and a node on which I/O is slow is named: on made-up nodes, with a
 file system that is a formula, and with real files whose calls are slowed down on one node."""
 
-import subprocess
-
+import kernel_runs
 import pytest
 from b_eff_io_runs import SMALL, faults, model, where
-from builds import PATIENCE, shared_library
-from kernel_runs import on_nodes, records
+from builds import shared_library
+from kernel_runs import good, on_nodes, records
 
 from coffeecup.postprocess.benchmarks.b_eff_io.slow_nodes import examination
 from coffeecup.postprocess.benchmarks.nodes import Verdict
@@ -23,8 +22,7 @@ def run(mpi, kernel, folder, *options, env=None, slow=(), slowed=None):
     for name, variables in dict.fromkeys(slow, slowed).items():
         place = command.index(f"SLURMD_NODENAME={name}")
         command[place:place] = [f"{variable}={value}" for variable, value in variables.items()]
-    done = subprocess.run(command, env=mpi.environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.returncode == 0, done.stderr
+    good(kernel_runs.run(command, env=mpi.environment))
     return folder / "log.jsonl"
 
 

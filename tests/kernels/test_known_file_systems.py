@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
 from file_systems import disk, glusterfs
+from kernel_runs import good
 from rates import about, assert_rates
 from raw_log import read_log
 
@@ -45,8 +46,7 @@ def mpi(request):
 
 
 def run(mpi, kernel, ranks, directory, log, *options):
-    done = mpi.run(ranks, kernel, "--directory", directory, "--log", log, *options)
-    assert done.returncode == 0, done.stderr
+    good(mpi.run(ranks, kernel, f"--directory {directory} --log {log}", *options))
     return read_log(log)
 
 
@@ -72,12 +72,7 @@ def test_b_eff_io_on_a_disk_of_known_bandwidth_is_that_bandwidth(openmpi, thrott
             throttled_disk,
             next(logs),
             *SMALL,
-            "--partitions",
-            2,
-            "--scheduled-time",
-            24,
-            "--evict",
-            "--check-all",
+            "--partitions 2 --scheduled-time 24 --evict --check-all",
         )
         [check] = log.records["data_check"]
         assert (
@@ -101,7 +96,7 @@ def test_ftio_past_the_page_cache_on_a_disk_of_known_bandwidth_is_that_bandwidth
     slow, matrix = RATE // 4, 16 * 2**20
 
     def measured():
-        log = run(openmpi, "ftio", 1, folder, next(logs), "--input", 32, "--direct")
+        log = run(openmpi, "ftio", 1, folder, next(logs), "--input 32 --direct")
         seconds = {(r["stage"], r["activity"]): r["elapsed_seconds"] for r in log.records["measurement"]}
         taken = {
             stage: sum(seconds.get((stage, activity), 0) for activity in ("read", "write", "flush"))
@@ -130,14 +125,7 @@ def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, di
         folder,
         tmp_path / "log.jsonl",
         *SMALL,
-        "--partitions",
-        ranks,
-        "--scheduled-time",
-        3,
-        "--space-limit",
-        "2GiB",
-        "--check-all",
-        "--keep",
+        f"--partitions {ranks} --scheduled-time 3 --space-limit 2GiB --check-all --keep",
     )
     assert log.run["filesystem"]["type"] == "fuse.glusterfs"
     [check] = log.records["data_check"]
@@ -152,18 +140,7 @@ def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, di
 
 def test_value_on_glusterfs_is_the_mean_over_types_of_bytes_over_time(openmpi, distributed, tmp_path):
     """The reduction of the paper by hand, of a run on a distributed file system."""
-    log = run(
-        openmpi,
-        "b_eff_io",
-        2,
-        distributed,
-        tmp_path / "log.jsonl",
-        *SMALL,
-        "--partitions",
-        2,
-        "--scheduled-time",
-        3,
-    )
+    log = run(openmpi, "b_eff_io", 2, distributed, tmp_path / "log.jsonl", *SMALL, "--partitions 2 --scheduled-time 3")
     rate = {(r["method"], r["type"]): r["bytes"] / r["elapsed_seconds"] / MBYTE for r in log.records["pattern_type"]}
     mean = {method: (sum(rate[method, name] for name in TYPES) + rate[method, "scatter"]) / 6 for method in METHODS}
     metrics = score_log(log.path).metrics
@@ -191,7 +168,7 @@ def test_priomark_compares_glusterfs_with_a_local_disk_as_the_paper_compares_its
     by_hand, paths = {}, []
     for directory in (tmp_path / "disk", distributed):
         paths.append(tmp_path / f"{len(paths)}.jsonl")
-        log = run(mpi, "priomark", 2, directory, paths[-1], "--workload", workload)
+        log = run(mpi, "priomark", 2, directory, paths[-1], f"--workload {workload}")
         [check] = log.records["data_check"]
         assert (
             check["checked_bytes"]
@@ -221,7 +198,7 @@ def test_glusterfs_on_a_disk_of_known_bandwidth_writes_no_faster(openmpi, tmp_pa
     shards cost there. Reads come from the servers' memory."""
 
     def measured():
-        log = run(openmpi, "b_eff_io", 2, volume, next(logs), *SMALL, "--partitions", 2, "--scheduled-time", 15)
+        log = run(openmpi, "b_eff_io", 2, volume, next(logs), *SMALL, "--partitions 2 --scheduled-time 15")
         assert not list(volume.glob("b_eff_io*"))
         return {name: score_log(log.path).metrics[name].value * MBYTE for name in ("write", "rewrite")}
 

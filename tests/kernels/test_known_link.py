@@ -15,6 +15,7 @@ from itertools import count
 
 import pytest
 from builds import OPEN_MPI, PATIENCE
+from kernel_runs import good, run
 from links import DATA, FRAME, across, links
 from rates import RUNS, about, assert_rates
 from raw_log import read_log
@@ -47,10 +48,7 @@ def measured(openmpi, two, folder, log):
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     command = across(two, openmpi.mpirun, folder, 2 * L_MAX, openmpi.bin / "b_eff", *words)
-    done = subprocess.run(
-        command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    good(run(command, env=os.environ | OPEN_MPI))
     complete = read_log(log)
     assert {host["name"] for host in complete.run["hosts"]} == set(two.hosts), "the ranks are not on two hosts"
     assert complete.plan["l_max_bytes"] == L_MAX

@@ -7,7 +7,7 @@ import b_eff_io_runs
 import pytest
 from b_eff_io_runs import BRIEF
 from builds import shared_library
-from kernel_runs import of_kind, records, run
+from kernel_runs import good, of_kind, records, run
 from priomark_runs import command as priomark
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
@@ -61,8 +61,7 @@ def target(process, shift=0, processes=RANKS):
 def test_b_eff_io_logs_the_servers_of_the_files_that_each_process_accessed(request, tmp_path, lustre, name, shift):
     """With --read-shift on a single node, each process reads what the next one wrote."""
     options = (*BRIEF, "--partitions", "2,4", *["--read-shift"] * shift)
-    done = b_eff_io_runs.run(request.getfixturevalue(name), tmp_path, RANKS, *options, env=lustre)
-    assert done.returncode == 0, done.stderr
+    good(b_eff_io_runs.run(request.getfixturevalue(name), tmp_path, RANKS, *options, env=lustre))
     found = {(r["partition"], r["method"], r["type"]): targets(r) for r in of_kind(tmp_path / "log.jsonl", "layout")}
     assert found == {
         (processes, method, "separate"): [
@@ -83,8 +82,7 @@ def test_ftio_logs_the_servers_of_the_files_of_each_repetition(openmpi, tmp_path
     if not (openmpi.bin / "ftio").exists():
         pytest.skip("ftio was not built: there is no FFTW")
     options = ("--input", 4, "--repeat", 2, "--storage", storage, "--log", "log.jsonl")
-    done = openmpi.run(RANKS, "ftio", *options, env=lustre, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    good(openmpi.run(RANKS, "ftio", *options, env=lustre, cwd=tmp_path))
     layouts = of_kind(tmp_path / "log.jsonl", "layout")
     assert [targets(record) for record in layouts] == [[target(process) for process in range(RANKS)]] * logged
     shared = {True: None, False: target(0)}[storage == "posix"]
@@ -96,8 +94,7 @@ def test_ftio_logs_the_servers_of_the_files_of_each_repetition(openmpi, tmp_path
 @pytest.mark.parametrize("shift", [0, 1])
 def test_priomark_logs_the_servers_of_files_of_a_process(openmpi, tmp_path, lustre, shift):
     words = priomark(openmpi, tmp_path, WORKLOAD, RANKS, *["--read-shift"] * shift, env=lustre)
-    done = run(words, env=openmpi.environment)
-    assert done.returncode == 0, done.stderr
+    good(run(words, env=openmpi.environment))
     own = [case for case in records(tmp_path / "log.jsonl")[1]["cases"] if case["benchmark"] in ("single_file", "raw")]
     found = {(r["case"], r["repetition"]): targets(r) for r in of_kind(tmp_path / "log.jsonl", "layout")}
     assert {case["benchmark"] for case in own} == {"single_file", "raw"}

@@ -8,12 +8,12 @@ runs take milliseconds, all four kernels with a few machines.
 """
 
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import kernel_runs
 import pytest
-from builds import OPEN_MPI, PATIENCE, shared_library
+from builds import OPEN_MPI, shared_library
 from raw_log import read_log
 
 MIB = 2**20
@@ -57,13 +57,9 @@ class MadeUp:
             "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0",
             f"MADE_UP={self.folder / 'made-up'}",
         ]
-        done = subprocess.run(
+        done = kernel_runs.run(
             [*wrapper, *self.launcher, "env", *settings, program, "--log", log, *map(str, options)],
             env=os.environ | OPEN_MPI,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
         )
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
         assert not list((self.folder / "disk").iterdir())

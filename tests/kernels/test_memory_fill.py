@@ -8,9 +8,9 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
+import kernel_runs
 import pytest
-from builds import PATIENCE
-from kernel_runs import error
+from kernel_runs import error, good
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_priomark import priomark_log
 from raw_log import read_log
@@ -58,13 +58,11 @@ def run(kernel, folder, *options, **popen):
     (folder / "workload.cfg").write_text(WORKLOAD)
     (folder / "disk").mkdir(exist_ok=True)
     words = ("--workload", folder / "workload.cfg", "--directory", folder / "disk", "--log", folder / "log.jsonl")
-    return subprocess.run(
-        [kernel, *words, *options], capture_output=True, text=True, timeout=PATIENCE, check=False, **popen
-    )
+    return kernel_runs.run([kernel, *words, *options], **popen)
 
 
 def cached_bytes(path):
-    done = subprocess.run(["fincore", "-nbo", "RES", path], capture_output=True, text=True, check=True)
+    done = kernel_runs.run(["fincore", "-nbo", "RES", path], check=True)
     return int(done.stdout)
 
 
@@ -78,8 +76,7 @@ def test_page_cache_gives_way_and_gets_its_room_back(serial, tmp_path):
             folder = tmp_path / str(share)
             folder.mkdir()
             options = ["--fill-memory", share] if share else []
-            done = run(serial.bin / "priomark", folder, "--keep", *options, preexec_fn=join)
-            assert done.returncode == 0, done.stderr
+            good(run(serial.bin / "priomark", folder, "--keep", *options, preexec_fn=join))
             [file] = (folder / "disk").glob("priomark-*/single-000000")
             assert file.stat().st_size == FILE_BYTES
             cached[share] = cached_bytes(file)
@@ -120,16 +117,14 @@ def test_memory_of_other_programs_counts(serial, tmp_path):
             other.stdout.readline()
             done = run(serial.bin / "priomark", tmp_path, "--fill-memory", "60%", preexec_fn=join)
             assert done.returncode == 2 and "are available" in error(done)
-            done = run(serial.bin / "priomark", tmp_path, "--fill-memory", "30%", preexec_fn=join)
-            assert done.returncode == 0, done.stderr
+            good(run(serial.bin / "priomark", tmp_path, "--fill-memory", "30%", preexec_fn=join))
         finally:
             other.communicate(b"\n")
 
 
 def test_b_eff_io_fills_the_memory_after_writing_and_by_all_processes_together(openmpi, tmp_path):
     options = ("--memory-per-process", "64MiB", "--scheduled-time", 0.3, "--partitions", "1,2", "--fill-memory", "2%")
-    done = openmpi.run(2, "b_eff_io", "--directory", tmp_path, "--log", tmp_path / "log.jsonl", *options)
-    assert done.returncode == 0, done.stderr
+    good(openmpi.run(2, "b_eff_io", "--directory", tmp_path, "--log", tmp_path / "log.jsonl", *options))
     log = read_log(tmp_path / "log.jsonl")
     [fill] = log.records["memory_fill"]
     [host], [node] = fill["hosts"], log.run["hosts"]

@@ -9,7 +9,7 @@ import builds
 import pytest
 from builds import ROOT
 from ftio_runs import assert_right
-from kernel_runs import of_kind, records
+from kernel_runs import good, of_kind, records
 from priomark_runs import EVERYTHING
 
 from coffeecup.postprocess.benchmarks.score import Score
@@ -40,8 +40,7 @@ def mpi(request):
 def run(mpi, folder, kernel, *options):
     """The log of a run that ended well and yields a score."""
     log = folder / "log.jsonl"
-    done = mpi.run(2, kernel, "--log", log, *options, cwd=folder)
-    assert done.returncode == 0, done.stdout + done.stderr
+    good(mpi.run(2, kernel, f"--log {log}", *options, cwd=folder))
     assert isinstance(score_log(log), Score)
     return log
 
@@ -84,10 +83,10 @@ def test_the_other_component_of_open_mpi_is_recognised_by_its_hints(tmp_path):
 def test_ftio_computes_the_right_result(mpi, tmp_path):
     if not (mpi.bin / "ftio").exists():
         pytest.skip(f"there is no FFTW for the newest {NAMES[mpi.name]}; make prove GOALS=libraries builds one")
-    assert_right(run(mpi, tmp_path, "ftio", "--directory", tmp_path, "--input", 2, "--storage", "mpiio", "--keep"))
+    assert_right(run(mpi, tmp_path, "ftio", f"--directory {tmp_path} --input 2 --storage mpiio --keep"))
 
 
 def test_priomark_measures_by_every_access_method(mpi, tmp_path):
     (tmp_path / "workload").write_text(EVERYTHING)
-    log = run(mpi, tmp_path, "priomark", "--directory", tmp_path, "--workload", tmp_path / "workload")
+    log = run(mpi, tmp_path, "priomark", f"--directory {tmp_path} --workload", tmp_path / "workload")
     assert [record["component"] for record in of_kind(log, "mpi_io")] == [COMPONENT[mpi.name]]

@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 
+import kernel_runs
 import pytest
 from builds import OPEN_MPI, PATIENCE
 from conftest import read_processes
+from kernel_runs import good
 from slurm_made import wait_until
 
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
@@ -25,8 +27,7 @@ def command(mpi, kernel, directory, log, *options):
 
 
 def finished(run):
-    done = subprocess.run(run, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    good(kernel_runs.run(run, env=os.environ | OPEN_MPI))
 
 
 @pytest.fixture

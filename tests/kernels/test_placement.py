@@ -3,11 +3,11 @@
 to be."""
 
 import os
-import subprocess
 
 import logs_made
 import pytest
-from builds import OPEN_MPI, PATIENCE, compiler_and_launcher
+from builds import OPEN_MPI, compiler_and_launcher, words
+from kernel_runs import good, run
 from logs_made import GIB
 from logs_made_b_eff import b_eff_log
 from raw_log import read_log
@@ -119,33 +119,11 @@ def test_kernel_records_the_cores_of_each_rank(openmpi, tmp_path, offered):
     log = tmp_path / "b_eff.jsonl"
     listed = ",".join(map(str, offered))
     bound = ["--bind-to", "core", "--report-bindings"] if len(offered) == 2 else ["--bind-to", "none"]
-    done = subprocess.run(
-        [
-            "taskset",
-            "--cpu-list",
-            listed,
-            compiler_and_launcher("openmpi")[1],
-            "-np",
-            "2",
-            *bound,
-            openmpi.bin / "b_eff",
-            "--log",
-            log,
-            "--memory-per-process",
-            "1MiB",
-            "--time-budget",
-            "1",
-            "--longest-loop",
-            "1",
-        ],
-        env=os.environ
-        | OPEN_MPI
-        | {"COFFEECUP_ASKED": "processes_per_node=2,exclusive=yes", "OMPI_MCA_mpi_yield_when_idle": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=PATIENCE,
-    )
+    taskset = ["taskset", "--cpu-list", listed, compiler_and_launcher("openmpi")[1], "-np", "2", *bound]
+    options = words(["--memory-per-process 1MiB --time-budget 1 --longest-loop 1"])
+    asked = {"COFFEECUP_ASKED": "processes_per_node=2,exclusive=yes", "OMPI_MCA_mpi_yield_when_idle": "1"}
+    command = [*taskset, openmpi.bin / "b_eff", "--log", log, *options]
+    done = good(run(command, env=os.environ | OPEN_MPI | asked))
     found = read_log(log)
     [host] = found.run["hosts"]
     assert (host["offered_cores"], host["online_cores"]) == (len(offered), os.sysconf("SC_NPROCESSORS_ONLN"))

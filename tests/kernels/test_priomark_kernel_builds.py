@@ -2,12 +2,12 @@
 """The builds of PRIOMark's kernel, with MPI-IO, with MPI and without, and the workloads that come with it."""
 
 import shutil
-import subprocess
 from dataclasses import replace
 
+import kernel_runs
 import pytest
-from builds import install_kernels
-from kernel_runs import error
+from builds import ROOT, install_kernels
+from kernel_runs import good, refused
 from priomark_runs import EVERYTHING, leftovers, run
 from raw_log import read_log
 
@@ -15,19 +15,14 @@ from coffeecup.postprocess.benchmarks.scoring import score_log
 
 
 def needed(program):
-    return subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    return kernel_runs.run(["ldd", program], check=True).stdout
 
 
 def test_serial_build_runs_without_mpi_and_offers_what_needs_none(serial, tmp_path):
     assert "mpi" not in needed(serial.bin / "priomark")
-    done = run(serial, tmp_path, EVERYTHING, 1, "--only", "common_file")
-    assert (
-        done.returncode == 2
-        and "'common_file' requires a build with MPI" in error(done)
-        and "workload.cfg:2:" in error(done)
-    )
-    done = run(serial, tmp_path, "check = true;" + EVERYTHING)
-    assert done.returncode == 0, done.stderr
+    done = run(serial, tmp_path, EVERYTHING, 1, "--only common_file")
+    assert "workload.cfg:2:" in refused(done, "'common_file' requires a build with MPI")
+    done = good(run(serial, tmp_path, "check = true;" + EVERYTHING))
     assert "workload.cfg:2: 'common_file' requires a build with MPI and is left out" in done.stderr
     log = read_log(tmp_path / "log.jsonl")
     assert log.plan["build"] == "serial" and log.run["ranks"] == 1 and "without MPI" in log.run["mpi"]["library"]
@@ -35,8 +30,7 @@ def test_serial_build_runs_without_mpi_and_offers_what_needs_none(serial, tmp_pa
 
 
 def test_serial_build_runs_the_default_workload_and_the_score_says_what_is_missing(serial, tmp_path):
-    done = run(serial, tmp_path, "default")
-    assert done.returncode == 0, done.stderr
+    good(run(serial, tmp_path, "default"))
     score = score_log(tmp_path / "log.jsonl")
     assert not score.official
     [breach] = score.breaches
@@ -45,56 +39,22 @@ def test_serial_build_runs_the_default_workload_and_the_score_says_what_is_missi
 
 def test_build_without_mpi_io_measures_with_posix_calls(openmpi, tmp_path):
     compiler = shutil.which("mpicc.openmpi") or "mpicc"
-    folder = install_kernels(
-        "tests-openmpi-without-mpi-io",
-        f"-DMPI_C_COMPILER={compiler}",
-        "-DCOFFEECUP_MPI_IO=OFF",
-        "-DCOFFEECUP_BENCHMARKS=priomark",
-    )
-    symbols = subprocess.run(
-        ["nm", "-D", folder / "bin" / "priomark"], capture_output=True, text=True, check=True
-    ).stdout
+    settings = (f"-DMPI_C_COMPILER={compiler}", "-DCOFFEECUP_MPI_IO=OFF", "-DCOFFEECUP_BENCHMARKS=priomark")
+    folder = install_kernels("tests-openmpi-without-mpi-io", *settings)
+    symbols = kernel_runs.run(["nm", "-D", folder / "bin" / "priomark"], check=True).stdout
     assert "MPI_Allreduce" in symbols and "MPI_File" not in symbols
     mine = replace(openmpi, bin=folder / "bin")
-    done = run(mine, tmp_path, EVERYTHING, 2)
-    assert done.returncode == 2 and "'individual' is not known; valid in this build are posix, posix-direct" in error(
-        done
-    )
+    known = "'individual' is not known; valid in this build are posix, posix-direct"
+    refused(run(mine, tmp_path, EVERYTHING, 2), known)
     done = run(mine, tmp_path, "strided = { };", 2)
-    assert (
-        done.returncode == 2
-        and "no sub-benchmark" in error(done)
-        and "'strided' requires a build with MPI-IO" in done.stderr
-    )
-    done = run(
-        mine,
-        tmp_path,
-        'check = true; common_file = { process_size = "64KiB"; }; async = { }; single_file = { process_size = "64KiB"; '
-        "};",
-        2,
-    )
-    assert done.returncode == 0, done.stderr
+    refused(done, "no sub-benchmark")
+    assert "'strided' requires a build with MPI-IO" in done.stderr
+    files = 'common_file = { process_size = "64KiB"; }; single_file = { process_size = "64KiB"; };'
+    good(run(mine, tmp_path, "check = true; async = { };" + files, 2))
     assert read_log(tmp_path / "log.jsonl").plan["build"] == "mpi"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "default",
-        "short",
-        "figure_3",
-        "figure_4_oltp",
-        "figure_4_webserver",
-        "figure_5",
-        "figure_6",
-        "oltp",
-        "webserver",
-        "checkpoint",
-        "analysis",
-        "random_4kib",
-        "probe",
-    ],
-)
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "kernels/priomark/workloads").glob("*.cfg")))
 def test_workload_that_comes_with_it_is_found_by_name(openmpi, tmp_path, name):
     done = run(openmpi, tmp_path, name, 2, "--dry-run")
     assert done.returncode == 0 and f"/{name}.cfg'" in done.stdout

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PRIOMark's kernel finds data at the wrong place, and how a run of it ends that cannot go on."""
-
-import os
-import signal
+"""PRIOMark's kernel finds data at the wrong place, and ends with one line if a call fails; what it leaves behind."""
 
 import pytest
-from builds import PATIENCE
-from conftest import NOT_COMPLETE
-from file_systems import memory, vanish
-from kernel_runs import error, fill, rank_processes, started, wait_until
-from priomark_runs import EVERYTHING, KIB, MIB, command, faults, leftovers, of_kind, records, run
+from file_systems import memory
+from kernel_runs import error, good
+from priomark_runs import EVERYTHING, KIB, MIB, faults, leftovers, of_kind, records, run
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
@@ -39,21 +34,21 @@ def test_byte_that_is_not_where_it_was_written_is_found(serial, faults, tmp_path
 
 @pytest.mark.parametrize("kind", ["short", "interrupted"])
 def test_short_and_interrupted_calls_are_continued(serial, faults, tmp_path, kind):
-    done = run(serial, tmp_path, CHECKED, env={"LD_PRELOAD": faults, "FAULT_KIND": kind})
-    assert done.returncode == 0, done.stderr
+    good(run(serial, tmp_path, CHECKED, env={"LD_PRELOAD": faults, "FAULT_KIND": kind}))
 
 
 @pytest.mark.parametrize("reading", [1, 2, 3])
 def test_no_part_is_longer_than_the_whole_wherever_a_process_loses_its_core(serial, faults, tmp_path, reading):
     """The first reading of the clock after the sync ends it, the second one ends the whole, the third one belongs to
     neither."""
-    done = run(
-        serial,
-        tmp_path,
-        'single_file = { process_size = "32KiB"; block_size = "4KiB"; patterns = "write"; methods = "posix"; };',
-        env={"LD_PRELOAD": faults, "FAULT_LATE": reading},
+    good(
+        run(
+            serial,
+            tmp_path,
+            'single_file = { process_size = "32KiB"; block_size = "4KiB"; patterns = "write"; methods = "posix"; };',
+            env={"LD_PRELOAD": faults, "FAULT_LATE": reading},
+        )
     )
-    assert done.returncode == 0, done.stderr
     [measured] = of_kind(tmp_path, "measurement")
     late = [measured[f"{part}_seconds"] > 0.9 for part in ("sync", "elapsed")]
     assert late == [reading <= 1, reading <= 2]
@@ -71,61 +66,6 @@ def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, fault
     assert records(tmp_path)[-1]["status"] == "failed" and leftovers(tmp_path) == []
 
 
-LONG = (
-    'repetitions = 100000; common_file = { process_size = "1MiB"; block_size = "64KiB"; patterns = ["read-write"]; '
-    'methods = ["explicit", "posix"]; };'
-)
-
-
-def going_on(openmpi, folder, workload=LONG, directory=None):
-    """A run on two processes that goes on until something ends it."""
-    words = command(openmpi, folder, workload, 2, directory=directory)
-    return started(words, lambda: len(records(folder)) >= 8, env=openmpi.environment)
-
-
-def wait_until_clean(folder):
-    """What is killed cannot clean up; the keeper beside it does, a moment later. The last record."""
-    wait_until(lambda: not leftovers(folder) and records(folder)[-1]["record"] == "end")
-    return records(folder)[-1]
-
-
-def test_interrupted_run_closes_its_log_and_leaves_nothing(openmpi, tmp_path):
-    with going_on(openmpi, tmp_path) as process:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=PATIENCE)
-        assert process.returncode != 0
-        assert wait_until_clean(tmp_path)["status"] in NOT_COMPLETE
-
-
-def test_killed_process_takes_the_run_and_its_files_along(openmpi, tmp_path):
-    with going_on(openmpi, tmp_path) as process:
-        os.kill(rank_processes("priomark", tmp_path / "log.jsonl")[1], signal.SIGKILL)
-        process.communicate(timeout=PATIENCE)
-        assert process.returncode != 0
-        assert wait_until_clean(tmp_path)["status"] in NOT_COMPLETE
-
-
-def test_removed_directory_ends_the_run_with_a_clear_line(openmpi, tmp_path):
-    with going_on(openmpi, tmp_path) as process:
-        vanish(tmp_path / "disk")
-        _, stderr = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 1
-        assert "error:" in stderr
-        assert records(tmp_path)[-1]["status"] in NOT_COMPLETE
-
-
-def test_disk_that_fills_up_ends_the_run_with_a_clear_line(openmpi, tmp_path):
-    workload = (
-        'repetitions = 100000; single_file = { process_size = "2MiB"; block_size = "64KiB"; patterns = ["write"]; };'
-    )
-    with memory(tmp_path / "small", "size=8m") as small, going_on(openmpi, tmp_path, workload, small) as process:
-        fill(small, process)
-        _, stderr = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 1 and "No space left on device; free some space" in stderr
-        assert records(tmp_path)[-1]["status"] in NOT_COMPLETE
-        assert [path.name for path in small.iterdir()] == ["of others"]
-
-
 def test_too_small_disk_is_refused_before_anything_is_made(openmpi, tmp_path):
     (tmp_path / "disk").mkdir()
     with memory(tmp_path / "disk", "size=8m"):
@@ -135,8 +75,7 @@ def test_too_small_disk_is_refused_before_anything_is_made(openmpi, tmp_path):
 
 
 def test_kept_files_are_those_of_the_last_cases(openmpi, tmp_path):
-    done = run(openmpi, tmp_path, EVERYTHING, 2, "--keep")
-    assert done.returncode == 0, done.stderr
+    good(run(openmpi, tmp_path, EVERYTHING, 2, "--keep"))
     [kept] = (tmp_path / "disk").iterdir()
     sizes = {path.name: path.stat().st_size for path in kept.iterdir() if not path.name.startswith(".")}
     assert sizes == {

@@ -5,6 +5,7 @@ import itertools
 import subprocess
 
 import pytest
+from kernel_runs import good
 from priomark_runs import EVERYTHING, KIB, command, leftovers, of_kind, run
 from raw_log import read_log
 from system_calls import traced
@@ -29,8 +30,7 @@ def calls_of(case, ranks):
 
 @pytest.mark.parametrize("mpi, ranks", RUNS, indirect=["mpi"])
 def test_every_sub_benchmark_pattern_and_method_moves_what_the_workload_says(mpi, tmp_path, ranks):
-    done = run(mpi, tmp_path, "check = true; repetitions = 2;" + EVERYTHING, ranks)
-    assert done.returncode == 0, done.stderr
+    good(run(mpi, tmp_path, "check = true; repetitions = 2;" + EVERYTHING, ranks))
     log = read_log(tmp_path / "log.jsonl")
     cases = {case["case"]: case for case in log.plan["cases"]}
     # by hand, from the lists above: sizes, blocks, patterns with the shares that matter to them, methods

@@ -2,12 +2,11 @@
 """The order in which PRIOMark replays a recording: threads beside each other, processes one after the other where they
 ran so, think times in sum."""
 
-import json
 import re
-import subprocess
 
 import pytest
-from kernel_runs import run
+from builds import compiled
+from kernel_runs import good, records, run
 from scores import keys
 from system_calls import most_in_flight, whole_lines
 from test_priomark_recorder import SOURCES, record, recorder
@@ -22,35 +21,31 @@ THREADS = 8
 def straced(kernel, folder, cfg, *options):
     """Runs a replay without MPI under strace -f; lines of strace with a time each, in their order."""
     (folder / "tested").mkdir(exist_ok=True)
-    done = run(
-        ["strace", "-f", "-ttt", "-qq", "-y", "-o", folder / "strace", *options]  # noqa: RUF005
-        + [kernel, "--workload", cfg, "--directory", folder / "tested", "--log", folder / "log.jsonl"]
+    good(
+        run(
+            ["strace", "-f", "-ttt", "-qq", "-y", "-o", folder / "strace", *options]  # noqa: RUF005
+            + [kernel, "--workload", cfg, "--directory", folder / "tested", "--log", folder / "log.jsonl"]
+        )
     )
-    assert done.returncode == 0, done.stderr
     return (folder / "strace").read_text().splitlines()
 
 
 @pytest.fixture(scope="module")
 def eight(tmp_path_factory):
-    program = tmp_path_factory.mktemp("eight") / "eight"
-    subprocess.run(
-        ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, SOURCES / "eight.c"], check=True
-    )
-    return program
+    return compiled(tmp_path_factory.mktemp("eight") / "eight", SOURCES / "eight.c", flags=["-pthread"])
 
 
 def test_program_with_eight_threads_has_eight_requests_in_flight_when_it_is_replayed(serial, recorder, eight, tmp_path):
     """strace makes every pread last half a second: that is enough for all threads to get there."""
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "data").write_bytes(bytes(THREADS * 8192))
-    done = record(recorder, [str(eight)], tmp_path / "work", tmp_path / "traces")
-    assert done.returncode == 0, done.stderr
+    good(record(recorder, [str(eight)], tmp_path / "work", tmp_path / "traces"))
     cfg = workload(tmp_path / "w.cfg", tmp_path / "traces")
     lines = straced(
         serial.bin / "priomark", tmp_path, cfg, "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=500000"
     )
     assert most_in_flight(lines, "pread64", "trace-") == THREADS
-    found = measurement([json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()])
+    found = measurement(records(tmp_path / "log.jsonl"))
     assert found["values"]["threads"] == [THREADS + 1]  # the main thread opens and closes the file
     assert found["read_calls"] == 2 * THREADS and found["values"]["differing_results"] == [0]
 
@@ -95,7 +90,7 @@ def test_threads_wait_for_each_other_only_where_they_depend_on_each_other(serial
     first, second = (line.split()[0] for line in (lines[0], lines[4]))  # the threads: one opened, the other one cut
     own = lambda thread, kind: [n for n, line in enumerate(lines) if line.split()[0] == thread and f" {kind}(" in line]  # noqa: E731
     assert own(second, "pread64")[0] < own(first, "close")[0]  # of the handle by which both read
-    found = measurement([json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()])
+    found = measurement(records(tmp_path / "log.jsonl"))
     assert found["values"]["threads"] == [2] and found["values"]["differing_results"] == [0]
     assert len({line.split()[0] for line in lines}) == 2
 
@@ -117,7 +112,7 @@ def test_requests_by_one_file_pointer_keep_their_order(serial, tmp_path):
     lines = order_of_replay(serial, tmp_path, trace_of((0, 1, 1, "open 1 O_RDWR|O_CREAT 0 /f"), *writes))
     sizes = [int(re.search(r"\) = (\d+)$", line)[1]) for line in lines if re.search(r"^\d+ +write\(", line)]
     assert sizes == list(range(1, 101))
-    found = measurement([json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()])
+    found = measurement(records(tmp_path / "log.jsonl"))
     assert found["values"]["repositioned"] == [0]
 
 
@@ -141,7 +136,7 @@ def test_many_short_think_times_keep_their_sum(serial, tmp_path):
     (tmp_path / "one.trace").write_text(text)
     cfg = workload(tmp_path / "w.cfg", tmp_path / "one.trace", think_time="true")
     lines = straced(serial.bin / "priomark", tmp_path, cfg, "-e", "trace=clock_nanosleep")
-    found = measurement([json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()])
+    found = measurement(records(tmp_path / "log.jsonl"))
     assert found["values"]["think_seconds"] == pytest.approx([0.2])
     assert found["values"]["slept_seconds"][0] >= 0.2 - 1e-4
     assert 1 <= sum("clock_nanosleep" in line for line in lines) < 1900  # without that, 2000
@@ -166,8 +161,7 @@ def spans(openmpi, folder, ranks, recording):
     words = openmpi.command(ranks, "priomark", "--workload", workload(folder / "w.cfg", recording, sync="false"),
                             "--directory", folder / "tested", "--log", folder / "log.jsonl")  # fmt: skip
     trace = ["strace", "-f", "-qq", "-y", "-e", "trace=write", "-o", folder / "strace"]
-    done = run([*trace, *words], env=openmpi.environment)
-    assert done.returncode == 0, done.stderr
+    good(run([*trace, *words], env=openmpi.environment))
     found = {}
     for number, line in enumerate((folder / "strace").read_text().splitlines()):
         if name := re.search(r"trace-\d+-[0-9a-f]{16}", line):
@@ -185,7 +179,7 @@ def test_processes_keep_the_order_in_which_they_ran(openmpi, tmp_path):
     for copy in (0, 1):
         a, b, c, d = (found[own_name(f"/{name}").replace("000000", f"{copy:06}")] for name in "abcd")
         assert a[1] < min(b[0], c[0]) and max(b[1], c[1]) < d[0]
-    log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    log = records(tmp_path / "log.jsonl")
     assert measurement(log)["values"]["copies"] == [2] * 8
     assert measurement(log)["values"]["overlapped"] == [0, 1, 1, 0] * 2
     [text] = [q.text for q in score_log(tmp_path / "log.jsonl").qualifications if q.key == "made_concurrent"]

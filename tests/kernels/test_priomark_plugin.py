@@ -4,11 +4,11 @@ is a sleep shows what ACL and ABL say."""
 
 import shutil
 import statistics
-import subprocess
 from pathlib import Path
 
 import pytest
-from kernel_runs import error
+from builds import compiled
+from kernel_runs import error, good
 from priomark_runs import leftovers, run
 from rates import FOR_MEDIAN
 from raw_log import read_log
@@ -25,6 +25,9 @@ const struct priomark_plugin priomark_plugin = {INTERFACE, NAME, "does nothing",
 """
 
 
+STRICT = ["-D_POSIX_C_SOURCE=200809L", "-Wpedantic", "-shared", "-fPIC"]
+
+
 def build(openmpi, folder, name, source, *flags):
     """As the header says, with nothing but the installed header; the source lies where no other header is."""
     folder.mkdir(exist_ok=True)
@@ -32,26 +35,8 @@ def build(openmpi, folder, name, source, *flags):
     header = folder / "include" / "priomark.h"
     header.parent.mkdir(exist_ok=True)
     shutil.copy(openmpi.bin.parent / "include" / "priomark.h", header)
-    subprocess.run(
-        [
-            "cc",
-            "-std=c11",
-            "-D_POSIX_C_SOURCE=200809L",
-            "-Wall",
-            "-Wextra",
-            "-Wpedantic",
-            "-Werror",
-            "-shared",
-            "-fPIC",
-            *flags,
-            "-I",
-            header.parent,
-            "-o",
-            folder / f"priomark_{name}.so",
-            folder / f"{name}.c",
-        ],
-        check=True,
-    )
+    flags = ["-std=c11", *STRICT, *flags, f"-I{header.parent}"]
+    compiled(folder / f"priomark_{name}.so", folder / f"{name}.c", flags=flags)
 
 
 @pytest.fixture
@@ -69,25 +54,9 @@ static void measure(struct priomark *run, const struct priomark_case *) { prioma
 const struct priomark_plugin priomark_plugin = {PRIOMARK_INTERFACE, "plus", "in C++", keys, plan, measure};
 """
     (tmp_path / "plus.cc").write_text(source)
-    subprocess.run(
-        [
-            "g++",
-            "-std=c++11",
-            "-Wall",
-            "-Wextra",
-            "-Wpedantic",
-            "-Werror",
-            "-shared",
-            "-fPIC",
-            "-I",
-            openmpi.bin.parent / "include",
-            "-o",
-            tmp_path / "priomark_plus.so",
-            tmp_path / "plus.cc",
-        ],
-        check=True,
-    )
-    done = run(openmpi, tmp_path, "plus = { };", 1, "--plugins", tmp_path)
+    flags = ["-std=c++11", *STRICT, f"-I{openmpi.bin.parent / 'include'}"]
+    compiled(tmp_path / "priomark_plus.so", tmp_path / "plus.cc", flags=flags, compiler="g++")
+    done = run(openmpi, tmp_path, "plus = { };", 1, f"--plugins {tmp_path}")
     assert done.returncode == 2 and error(done).endswith("plus: nothing to do")
 
 
@@ -110,8 +79,7 @@ def losses(log, repetitions):
 @pytest.mark.rate
 def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_report(openmpi, beside, tmp_path):
     workload = f"repetitions = {FOR_MEDIAN}; beside = {{ blocked_percent = [0, 50, 100]; }};"
-    done = run(openmpi, tmp_path, workload, 1, "--plugins", beside)
-    assert done.returncode == 0, done.stderr
+    good(run(openmpi, tmp_path, workload, 1, f"--plugins {beside}"))
     log = read_log(tmp_path / "log.jsonl")
     assert log.plan["benchmarks"] == [
         {"name": "beside", "summary": "a sleep beside a calculation", "plugin": str(beside / "priomark_beside.so")}
@@ -140,7 +108,7 @@ def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_report(openmpi, b
     ],
 )
 def test_workload_of_a_plugin_is_checked_like_others(openmpi, beside, tmp_path, workload, line, said):
-    done = run(openmpi.impatient, tmp_path, workload, 2, "--plugins", beside)
+    done = run(openmpi.impatient, tmp_path, workload, 2, f"--plugins {beside}")
     assert done.returncode == 2 and f"workload.cfg:{line}: " in error(done) and said in error(done)
     assert leftovers(tmp_path) == []
 
@@ -163,5 +131,5 @@ def test_plugin_that_does_not_fit_is_refused(openmpi, tmp_path, interface, name,
 
 def test_shared_object_that_is_none_is_refused(openmpi, tmp_path):
     (tmp_path / "priomark_broken.so").write_text("not a shared object")
-    done = run(openmpi, tmp_path, "broken = { };", 1, "--plugins", tmp_path)
+    done = run(openmpi, tmp_path, "broken = { };", 1, f"--plugins {tmp_path}")
     assert done.returncode == 2 and "cannot load" in error(done)

@@ -60,10 +60,7 @@ def test_requests_together_move_all_data_and_are_counted(serial, tmp_path, metho
     found = of_kind(tmp_path, "measurement")
     assert [
         (m["block_bytes"], m["read_calls"] + m["write_calls"], m["read_bytes"] + m["written_bytes"]) for m in found
-    ] == [
-        (512 * KIB, 1, 512 * KIB),
-        (512 * KIB // DEPTH, DEPTH, 512 * KIB),
-    ]
+    ] == [(512 * KIB, 1, 512 * KIB), (512 * KIB // DEPTH, DEPTH, 512 * KIB)]
     [check] = of_kind(tmp_path, "data_check")
     assert check["checked_bytes"] == check["read_bytes"] == (pattern == "read") * 2 * 512 * KIB
 

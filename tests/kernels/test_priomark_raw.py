@@ -7,11 +7,12 @@ import re
 import subprocess
 from contextlib import contextmanager
 
+import kernel_runs
 import numpy as np
 import pytest
 from file_systems import needs, root
-from kernel_runs import error
-from priomark_runs import KIB, MIB, command, leftovers, of_kind, run
+from kernel_runs import error, good, started
+from priomark_runs import KIB, MIB, command, leftovers, of_kind, records, run
 from system_calls import whole_lines
 
 DISK_BYTES = 16 * MIB
@@ -41,6 +42,19 @@ def device(image):
         yield device
 
 
+@contextmanager
+def opened(device, flags):
+    """Another process has the device open; the process."""
+    script = f"import os, sys; os.open(sys.argv[1], {flags}); print(flush=True); sys.stdin.read()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["python3", "-c", script, device], **pipes) as process:
+        process.stdout.readline()
+        try:
+            yield process
+        finally:
+            process.communicate()
+
+
 def workload(device, confirm=f'confirm = "{DISK_BYTES}"; overwrite = true;', ratio="1:1", more=""):
     return (
         f'{more} raw = {{ device = "{device}"; {confirm} process_size = "1MiB"; block_size = ["4KiB", "64KiB"]; '
@@ -53,8 +67,7 @@ def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, 
     before = image.read_bytes()
     words = command(openmpi, tmp_path, workload(device), ranks)
     trace = ["strace", "-f", "-qq", "-y", "-e", "trace=openat,pread64,pwrite64,fsync", "-o", tmp_path / "calls"]
-    done = subprocess.run([*trace, *words], env=openmpi.environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    good(kernel_runs.run([*trace, *words], env=openmpi.environment))
     text = "\n".join(whole_lines((tmp_path / "calls").read_text()))
     transfers = re.findall(rf"(\d+) +p(read|write)64\((\d+)<{device}>.*, (\d+), (\d+)\) += (\d+)", text)
     direct = {
@@ -78,16 +91,14 @@ def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, 
 
 
 def test_data_on_a_device_is_checked(openmpi, device, tmp_path):
-    done = run(openmpi, tmp_path, workload(device, more="check = true;"), 2)
-    assert done.returncode == 0, done.stderr
+    good(run(openmpi, tmp_path, workload(device, more="check = true;"), 2))
     [check] = of_kind(tmp_path, "data_check")
     assert check["read_bytes"] == check["checked_bytes"] == 2 * 2 * MIB
 
 
 def test_device_that_is_only_read_is_not_changed(openmpi, image, device, tmp_path):
     before = image.read_bytes()
-    done = run(openmpi, tmp_path, workload(device, ratio="1:0"), 2)
-    assert done.returncode == 0, done.stderr
+    good(run(openmpi, tmp_path, workload(device, ratio="1:0"), 2))
     assert image.read_bytes() == before
 
 
@@ -146,11 +157,7 @@ with open(sys.argv[1], "r+b") as disk:
 
 @pytest.mark.parametrize(
     "make, kind",
-    [
-        (["mkfs.ext4", "-q", "-F"], "ext4"),
-        (["mkswap"], "swap"),
-        (["python3", "-c", PARTITION_TABLE], "dos"),
-    ],
+    [(["mkfs.ext4", "-q", "-F"], "ext4"), (["mkswap"], "swap"), (["python3", "-c", PARTITION_TABLE], "dos")],
 )
 def test_device_with_a_signature_is_refused(openmpi, image, device, tmp_path, make, kind):
     root("a signature", *make, device)
@@ -171,49 +178,23 @@ def test_read_only_device_is_refused_unless_it_is_only_read(openmpi, image, devi
     root("a read-only device", "blockdev", "--setro", device)
     try:
         assert_left_alone(openmpi, image, tmp_path, workload(device), "it is read-only; choose another device")
-        done = run(openmpi, tmp_path, workload(device, ratio="1:0"))
-        assert done.returncode == 0, done.stderr
+        good(run(openmpi, tmp_path, workload(device, ratio="1:0")))
     finally:
         subprocess.run(["blockdev", "--setrw", device], check=True)
 
 
 def test_device_that_something_holds_is_refused(openmpi, image, device, tmp_path):
-    holder = subprocess.Popen(
-        [
-            "python3",
-            "-c",
-            "import os, sys; os.open(sys.argv[1], os.O_RDWR | os.O_EXCL); print(flush=True); sys.stdin.read()",
-            device,
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    holder.stdout.readline()
-    try:
+    with opened(device, "os.O_RDWR | os.O_EXCL"):
         assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted or in use")
-    finally:
-        holder.communicate()
 
 
 def test_nothing_can_be_mounted_from_a_device_that_is_measured(openmpi, device, tmp_path):
-    text = workload(device, more="repetitions = 100000;")
-    process = subprocess.Popen(
-        command(openmpi, tmp_path, text, 2),
-        env=openmpi.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        while not (tmp_path / "log.jsonl").exists() or (tmp_path / "log.jsonl").read_bytes().count(b"\n") < 6:
-            assert process.poll() is None
-        claim = subprocess.run(
-            ["python3", "-c", "import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)", device],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    """The kernel has it open exclusively as long as it measures."""
+    going_on = command(openmpi, tmp_path, workload(device, more="repetitions = 100000;"), 2)
+    with started(going_on, lambda: len(records(tmp_path)) >= 6, env=openmpi.environment) as process:
+        script = "import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)"
+        claim = kernel_runs.run(["python3", "-c", script, device])
         assert claim.returncode != 0 and "Device or resource busy" in claim.stderr
-    finally:
         process.terminate()
         process.communicate()
 
@@ -237,39 +218,22 @@ def test_device_with_data_where_it_would_be_written_is_refused(openmpi, image, t
         assert_left_alone(
             openmpi, image, tmp_path, workload(device, CONFIRMED), f"a byte other than 0 at offset {offset})"
         )
-        done = run(openmpi, tmp_path, workload(device), 2)
-        assert done.returncode == 0, done.stderr
+        good(run(openmpi, tmp_path, workload(device), 2))
 
 
 def test_device_with_data_elsewhere_or_that_is_only_read_is_measured(openmpi, image, tmp_path):
     zeros_but_for(image, 2 * MIB)
     with loop_device(image) as device:
-        done = run(openmpi, tmp_path, workload(device, CONFIRMED), 2)
-        assert done.returncode == 0, done.stderr
+        good(run(openmpi, tmp_path, workload(device, CONFIRMED), 2))
         (tmp_path / "log.jsonl").unlink()
-        done = run(openmpi, tmp_path, workload(device, CONFIRMED, ratio="1:0"), 2)
-        assert done.returncode == 0, done.stderr
+        good(run(openmpi, tmp_path, workload(device, CONFIRMED, ratio="1:0"), 2))
 
 
 def test_device_that_another_process_has_open_is_refused(openmpi, image, device, tmp_path):
     """Not exclusively: the kernel does not mind."""
-    opener = subprocess.Popen(
-        [
-            "python3",
-            "-c",
-            "import os, sys; os.open(sys.argv[1], os.O_RDONLY); print(flush=True); sys.stdin.read()",
-            device,
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    opener.stdout.readline()
-    try:
-        assert_left_alone(
-            openmpi, image, tmp_path, workload(device), f"process {opener.pid} (python3) has it open; end that process"
-        )
-    finally:
-        opener.communicate()
+    with opened(device, "os.O_RDONLY") as opener:
+        said = f"process {opener.pid} (python3) has it open; end that process"
+        assert_left_alone(openmpi, image, tmp_path, workload(device), said)
 
 
 def test_symbolic_link_to_a_device_is_refused(openmpi, image, device, tmp_path):

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from builds import compiled
+from kernel_runs import run
 from system_calls import recorded, requests_in, traced
 
 SOURCES = Path(__file__).parent / "recorded"
@@ -50,21 +52,7 @@ PROGRAMS = {
 def programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     for name in ("threads", "every_call"):
-        subprocess.run(
-            [
-                "cc",
-                "-O2",
-                "-D_FORTIFY_SOURCE=2",
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-pthread",
-                "-o",
-                folder / name,
-                SOURCES / f"{name}.c",
-            ],
-            check=True,
-        )
+        compiled(folder / name, SOURCES / f"{name}.c", flags=["-D_FORTIFY_SOURCE=2", "-pthread"])
     return folder
 
 
@@ -89,7 +77,8 @@ def command(name, programs):
 def record(recorder, command, folder, traces, **options):
     traces.mkdir(exist_ok=True)
     settings = {"LD_PRELOAD": str(recorder), "PRIOMARK_TRACE": str(traces), "PRIOMARK_TRACE_BELOW": str(folder)}
-    return subprocess.run(command, cwd=folder, env=os.environ | settings, capture_output=True, check=False, **options)
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.run(command, cwd=folder, env=os.environ | settings, check=False, **options)
 
 
 def contents(folder):
@@ -151,15 +140,7 @@ def test_killed_program_leaves_all_that_it_did(recorder, tmp_path):
     folder = folder_with_input(tmp_path / "work")
     script = "import os\nfor i in range(100): os.write(1, b'x' * i)\nos.kill(os.getpid(), 9)"
     with (folder / "output").open("wb") as output:
-        (tmp_path / "traces").mkdir()
-        settings = {
-            "LD_PRELOAD": str(recorder),
-            "PRIOMARK_TRACE": str(tmp_path / "traces"),
-            "PRIOMARK_TRACE_BELOW": str(folder),
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", script], cwd=folder, env=os.environ | settings, stdout=output, check=False
-        )
+        done = record(recorder, [sys.executable, "-c", script], folder, tmp_path / "traces", stdout=output)
     assert done.returncode == -9
     [requests] = recorded(tmp_path / "traces", folder)
     assert [(call, values[1]) for call, _, *values in requests if call == "write"] == [
@@ -177,14 +158,7 @@ def test_killed_program_leaves_all_that_it_did(recorder, tmp_path):
     ],
 )
 def test_recording_that_cannot_begin_is_told_and_the_program_runs(recorder, tmp_path, settings, words):
-    done = subprocess.run(
-        ["echo", "result"],
-        env=os.environ | {"LD_PRELOAD": str(recorder)} | settings,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(["echo", "result"], env=os.environ | {"LD_PRELOAD": str(recorder)} | settings, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "result\n")
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("priomark recorder: ") and words in done.stderr and "not recorded" in done.stderr

@@ -2,16 +2,17 @@
 """The sub-benchmark trace of PRIOMark: a replay asks for what the recorded program asked for, and no trace can harm
 it."""
 
-import json
 import os
 import random
 import re
 import shutil
 import subprocess
 
+import kernel_runs
 import pytest
-from builds import OPEN_MPI, PATIENCE, ROOT
+from builds import OPEN_MPI, PATIENCE, ROOT, compiled
 from file_systems import memory
+from kernel_runs import good
 from system_calls import traced
 from test_priomark_recorder import SOURCES, command, folder_with_input, programs, record, recorder, without_closes
 
@@ -33,19 +34,11 @@ def replay(openmpi, folder, recording, *options, ranks=1, **keys):
     """Runs a replay in `folder`; the process, and the records of its log."""
     log = folder / "log.jsonl"
     (folder / "tested").mkdir(exist_ok=True)
-    done = openmpi.run(
-        ranks,
-        "priomark",
-        "--workload",
-        workload(folder / "workload.cfg", recording, **keys),
-        "--directory",
-        folder / "tested",
-        "--log",
-        log,
-        *options,
-    )
+    cfg = workload(folder / "workload.cfg", recording, **keys)
+    where = f"--workload {cfg} --directory {folder}/tested --log {log}"
+    done = openmpi.run(ranks, "priomark", where, *options)
     assert not list((folder / "tested").iterdir())
-    return done, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return done, kernel_runs.records(log)
 
 
 def measurement(records):
@@ -65,18 +58,8 @@ def requests_of_replay(openmpi, folder, cfg, names):
     """What strace sees of a replay, with the recorded names of its files."""
     tested = folder / "tested"
     tested.mkdir()
-    launched = [
-        openmpi.mpirun,
-        "-np",
-        "1",
-        str(openmpi.bin / "priomark"),
-        "--workload",
-        str(cfg),
-        "--directory",
-        str(tested),
-        "--log",
-        str(folder / "log.jsonl"),
-    ]
+    where = f"--workload {cfg} --directory {tested} --log {folder}/log.jsonl"
+    launched = [openmpi.mpirun, "-np", "1", openmpi.bin / "priomark", *where.split()]
     done, threads = traced(launched, tested, folder / "strace", env=os.environ | OPEN_MPI)
     assert done.returncode == 0, done.stderr
     back = {own_name(path): name for name, path in names.items()}
@@ -95,25 +78,19 @@ def test_replay_makes_the_requests_that_strace_sees_of_the_program(openmpi, reco
     traces = sorted((tmp_path / "traces").iterdir(), key=lambda path: path.stat().st_size)
     for small in traces[:-1]:  # the program's children
         small.unlink()
-    expected = (
-        max(without_closes(threads), key=len)
-        if name == "every-call"
-        else [r for thread in without_closes(threads) for r in thread]
-    )
+    calls = without_closes(threads)
+    expected = max(calls, key=len) if name == "every-call" else [request for thread in calls for request in thread]
     names = {path.name: path for path in beside.iterdir()}
-    found = [
-        request
-        for request in requests_of_replay(
-            openmpi, tmp_path, workload(tmp_path / "w.cfg", tmp_path / "traces", sync="false"), names
-        )
-        if request[0] != "close"
-    ]
+    cfg = workload(tmp_path / "w.cfg", tmp_path / "traces", sync="false")
+    found = requests_of_replay(openmpi, tmp_path, cfg, names)
     # The child moved the pointer of `shared`; `temporary` was opened where nobody saw it.
     expected = [request for request in expected if request[1] not in ("temporary", "shared")]
     names.pop("shared", None)
-    found = [request for request in found if request[1] in names or (len(request) > 3 and request[3] in names)][
-        -len(expected) :
-    ]
+    found = [
+        request
+        for request in found
+        if request[0] != "close" and (request[1] in names or (len(request) > 3 and request[3] in names))
+    ][-len(expected) :]
     if name == "threads":
         expected, found = sorted(expected), sorted(found)
     assert found == expected
@@ -125,24 +102,16 @@ def test_replay_counts_what_the_program_moved_and_differs_nowhere(openmpi, recor
     done, records = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)
     assert done.returncode == 0, done.stderr
     found = measurement(records)
-    assert (found["read_calls"], found["read_bytes"], found["write_calls"], found["written_bytes"]) == (
-        100,
-        100_000,
-        100,
-        100_000,
-    )
+    assert [found["read_calls"], found["write_calls"]] == [100, 100]
+    assert [found["read_bytes"], found["written_bytes"]] == [100_000, 100_000]
     assert found["values"]["differing_results"] == [0, 0] and found["values"]["repositioned"] == [0, 0]
     assert score_log(tmp_path / "log.jsonl").metrics["trace"].value > 0
 
 
 def test_processes_of_a_pipeline_are_replayed_side_by_side(openmpi, recorder, tmp_path):
     folder = folder_with_input(tmp_path / "work")
-    record(
-        recorder,
-        ["bash", "-c", "cat input | sort > sorted; head -c 500 sorted | cat > first"],
-        folder,
-        tmp_path / "traces",
-    )
+    script = "cat input | sort > sorted; head -c 500 sorted | cat > first"
+    record(recorder, ["bash", "-c", script], folder, tmp_path / "traces")
     done, _ = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)
     assert done.returncode == 2
     wanted = int(re.search(r"(\d+) processes were recorded: run \d+ or a multiple of it, not 2", done.stderr)[1])
@@ -227,6 +196,16 @@ def test_directory_without_traces_is_refused(openmpi, tmp_path):
     assert done.returncode == 2 and "does not exist" in done.stderr
 
 
+def built_reader(program, *flags):
+    """The kernel's reader of traces alone, which prints what is wrong with them."""
+    kernels = ROOT / "kernels"
+    includes = [f"-I{kernels / name}" for name in ("priomark/trace", "common", "serial")]
+    sources = [f"priomark/trace/trace_{part}.c" for part in ("read", "fields", "requests", "order")]
+    sources = [kernels / name for name in (*sources, "common/memory.c", "common/input_file.c")]
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-O1", *includes, *flags]
+    return compiled(program, SOURCES / "read_traces.c", *sources, flags=flags)
+
+
 def altered(text, chance):
     """A trace with a few bytes, words or lines changed."""
     lines = text.splitlines(keepends=True)
@@ -254,33 +233,12 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
     folder = folder_with_input(tmp_path / "work")
     record(recorder, command("every-call", programs), folder, tmp_path / "traces")
     text = max((path.read_text() for path in (tmp_path / "traces").iterdir()), key=len)
-    kernels, reader = ROOT / "kernels", tmp_path / "reader"
-    folders = [option for name in ("priomark/trace", "common", "serial") for option in ("-I", kernels / name)]
-    subprocess.run(
-        [
-            "cc",
-            "-std=c11",
-            "-D_GNU_SOURCE",
-            "-g",
-            "-O1",
-            "-fsanitize=address,undefined",
-            "-fno-sanitize-recover=all",
-            *folders,
-            "-o",
-            reader,
-            SOURCES / "read_traces.c",
-            *(kernels / "priomark/trace" / f"trace_{part}.c" for part in ("read", "fields", "requests", "order")),
-            kernels / "common" / "memory.c",
-            kernels / "common" / "input_file.c",
-        ],
-        check=True,
-    )
+    reader = built_reader(tmp_path / "reader", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     chance, made = random.Random(7), []
     for number in range(1500):
         made.append(tmp_path / f"{number}.trace")
         made[-1].write_bytes(altered(text, chance).encode("latin-1"))
-    done = subprocess.run([reader, *made], capture_output=True, timeout=PATIENCE, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = good(subprocess.run([reader, *made], capture_output=True, timeout=PATIENCE, check=False))
     said = done.stdout.decode("latin-1").splitlines()
     assert len(said) > 700
     assert all(re.search(r"\.trace:\d+: .*; record the program again$", line) for line in said)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the recorder of PRIOMark records besides transfers, and what it only counts: the score of a replay names it."""
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 
+import kernel_runs
 import pytest
-from builds import ROOT
+from kernel_runs import good, run
 from system_calls import whole_lines
 from test_priomark_recorder import record, recorder
-from test_priomark_trace import FILE, HEAD, measurement, own_name, replay
+from test_priomark_trace import FILE, HEAD, built_reader, measurement, own_name, replay
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
@@ -31,8 +31,7 @@ def lines_of(traces):
 
 def python(recorder, folder, script, **options):
     folder.mkdir(exist_ok=True)
-    done = record(recorder, [sys.executable, "-c", script], folder, folder.parent / "traces", text=True, **options)
-    assert done.returncode == 0, done.stderr
+    good(record(recorder, [sys.executable, "-c", script], folder, folder.parent / "traces", text=True, **options))
     return lines_of(folder.parent / "traces")
 
 
@@ -87,7 +86,7 @@ def test_calls_that_change_files_by_name_are_recorded_and_replayed(recorder, ope
         f'unlink("{c}"',
         f'unlink("{plain}"',
     ]
-    log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    log = kernel_runs.records(tmp_path / "log.jsonl")
     assert measurement(log)["values"]["differing_results"] == [0]
     assert not list((tmp_path / "tested").iterdir())
 
@@ -176,15 +175,10 @@ def test_children_are_recorded_after_a_change_of_directory(recorder, tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "traces").mkdir()
     (tmp_path / "data" / "input").write_bytes(bytes(1000))
-    settings = {
-        "LD_PRELOAD": os.path.relpath(recorder, tmp_path / "data"),
-        "PRIOMARK_TRACE": "../traces",
-        "PRIOMARK_TRACE_BELOW": ".",
-    }
+    relative = {"LD_PRELOAD": os.path.relpath(recorder, tmp_path / "data"), "PRIOMARK_TRACE": "../traces"}
     script = f"cd / && cat {tmp_path}/data/input > /dev/null && cat {tmp_path}/data/input"
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=tmp_path / "data", env=os.environ | settings, capture_output=True, check=False
-    )
+    settings = os.environ | relative | {"PRIOMARK_TRACE_BELOW": "."}
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path / "data", env=settings, capture_output=True, check=False)
     assert (done.returncode, done.stderr, len(done.stdout)) == (0, b"", 1000)
     reads = [line for line in lines_of(tmp_path / "traces") if line.startswith("read") and line.endswith(" 1000")]
     assert len(reads) == 2
@@ -225,8 +219,7 @@ def test_score_of_git_names_what_was_not_recorded(recorder, openmpi, tmp_path):
         "git init -q && seq 30000 > file && git add file && git -c user.name=a -c user.email=b commit -qm c && "
         "git -c core.createObject=link gc -q && git fsck --full"
     )
-    done = record(recorder, ["sh", "-c", script], tmp_path / "work", tmp_path / "traces")
-    assert done.returncode == 0, done.stderr
+    good(record(recorder, ["sh", "-c", script], tmp_path / "work", tmp_path / "traces"))
     text = named_in_score(openmpi, tmp_path)["not_recorded"]
     assert "mmap" in text
 
@@ -270,16 +263,8 @@ def test_reading_a_trace_takes_instructions_in_proportion_to_its_files(tmp_path)
     """Counted, not timed: by cachegrind, twice the files take twice the instructions."""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind on this machine")
-    kernels = ROOT / "kernels"
-    parts = [kernels / "priomark/trace" / f"trace_{part}.c" for part in ("read", "fields", "requests", "order")]
-    folders = [option for name in ("priomark/trace", "common", "serial") for option in ("-I", kernels / name)]
-    others = [
-        ROOT / "tests/kernels/recorded/read_traces.c",
-        *(kernels / "common" / name for name in ("memory.c", "input_file.c")),
-    ]
-    options = ["-std=c11", "-D_GNU_SOURCE", "-O1", *folders]
-    subprocess.run(["cc", *options, "-o", tmp_path / "read", *parts, *others], check=True)
-    count = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", tmp_path / "read"]
+    reader = built_reader(tmp_path / "read")
+    count = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", reader]
     found = {}
     for files in (0, 3000, 6000):
         trace = tmp_path / f"{files}.trace"
@@ -290,7 +275,7 @@ def test_reading_a_trace_takes_instructions_in_proportion_to_its_files(tmp_path)
                 for n in range(1, files + 1)
             )
         )
-        done = subprocess.run([*count, trace], capture_output=True, text=True, check=True)
+        done = run([*count, trace], check=True)
         assert not done.stdout  # the trace is sound
         found[files] = int(re.search(r"I +refs: +([\d,]+)", done.stderr)[1].replace(",", ""))
     assert 1.8 < (found[6000] - found[0]) / (found[3000] - found[0]) < 2.2

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL
-from kernel_runs import error, on_nodes, run
+from kernel_runs import error, good, on_nodes, run
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_priomark import priomark_log
 from raw_log import read_log
@@ -25,7 +25,7 @@ def mpi(request):
 def command(mpi, nodes, kernel, folder, *options):
     """A run with so many processes on each of the nodes."""
     names = [(f"node{number}", processes) for number, processes in enumerate(nodes)]
-    return on_nodes(mpi, names, kernel, "--directory", folder, "--log", folder / "log.jsonl", *options)
+    return on_nodes(mpi, names, kernel, f"--directory {folder} --log", folder / "log.jsonl", *options)
 
 
 # By hand: nodes {0}, {1, 2}, {3}; the largest has two processes, so each reads the data of the second one after it.
@@ -46,7 +46,7 @@ def whose(requests, part):
 def test_b_eff_io_reads_what_strace_sees_another_process_write(openmpi, tmp_path, nodes, expected):
     types = ("--types", "separate,segmented", "--partitions", "all", "--space-limit", "200MiB", "--read-shift")
     done, threads = traced(
-        command(openmpi, nodes, "b_eff_io", tmp_path, *SMALL, "--scheduled-time", 0.3, *types),
+        command(openmpi, nodes, "b_eff_io", tmp_path, *SMALL, "--scheduled-time 0.3", *types),
         tmp_path,
         tmp_path / "strace",
         env=openmpi.environment,
@@ -76,12 +76,8 @@ def test_b_eff_io_reads_what_strace_sees_another_process_write(openmpi, tmp_path
 
 def test_every_type_of_b_eff_io_reads_the_right_bytes_after_a_shift(mpi, tmp_path):
     """Type separate has other counts in each process: the reader makes as many calls as the writer made."""
-    done = run(
-        command(mpi, NODES, "b_eff_io", tmp_path, *BRIEF, "--check-all", "--types", ALL_TYPES, "--partitions", "all",
-                "--read-shift"),
-        env=mpi.environment,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    types = f"--types {ALL_TYPES} --partitions all"
+    good(run(command(mpi, NODES, "b_eff_io", tmp_path, *BRIEF, "--check-all --read-shift", types), env=mpi.environment))
     log = read_log(tmp_path / "log.jsonl")
     [check] = log.records["data_check"]
     assert check["read_bytes"] == check["checked_bytes"] > 0
@@ -149,11 +145,12 @@ def test_priomark_reads_what_strace_sees_another_process_write(openmpi, tmp_path
 
 def test_every_sub_benchmark_reads_the_right_bytes_after_a_shift(mpi, tmp_path):
     (tmp_path / "workload.cfg").write_text("check = true;" + WORKLOAD.removeprefix("evict = false; repetitions = 2;"))
-    done = run(
-        command(mpi, NODES, "priomark", tmp_path, "--workload", tmp_path / "workload.cfg", "--read-shift"),
-        env=mpi.environment,
+    good(
+        run(
+            command(mpi, NODES, "priomark", tmp_path, "--workload", tmp_path / "workload.cfg", "--read-shift"),
+            env=mpi.environment,
+        )
     )
-    assert done.returncode == 0, done.stderr
     log = read_log(tmp_path / "log.jsonl")
     [check] = log.records["data_check"]
     assert check["read_bytes"] == check["checked_bytes"] == sum(m["read_bytes"] for m in log.records["measurement"]) > 0
@@ -174,10 +171,7 @@ def test_every_sub_benchmark_reads_the_right_bytes_after_a_shift(mpi, tmp_path):
     ],
 )
 def test_shift_that_would_stay_on_a_node_is_refused(openmpi, tmp_path, kernel, nodes, options, words):
-    workloads = {
-        "trace": 'trace = { recording = "."; };',
-        "device": 'raw = { device = "/dev/null"; };',
-    }
+    workloads = {"trace": 'trace = { recording = "."; };', "device": 'raw = { device = "/dev/null"; };'}
     for name, text in workloads.items():
         (tmp_path / f"{name}.cfg").write_text(text)
     options = [tmp_path / f"{option}.cfg" if option in workloads else option for option in options]

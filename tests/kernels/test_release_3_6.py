@@ -21,12 +21,7 @@ def ours(simulate):
             "crossbar",
             processes,
             *SHORT,
-            "--random-patterns",
-            "1",
-            "--patterns",
-            "ring,random,bisection,ping_pong",
-            "--methods",
-            "sendrecv,nonblocking,blocking",
+            "--random-patterns 1 --patterns ring,random,bisection,ping_pong --methods sendrecv,nonblocking,blocking",
         )
 
     return log

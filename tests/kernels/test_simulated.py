@@ -7,11 +7,10 @@ Simulated time has no noise, so a loop of one exchange says as much as one of 30
 
 import re
 import statistics
-import subprocess
 import sys
 
 import pytest
-from kernel_runs import of_kind
+from kernel_runs import of_kind, run
 from simulations import HEADER, SHORT, SITE, value
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
@@ -75,7 +74,7 @@ def test_single_link_gives_its_latency_and_its_bandwidth(simulate, tmp_path, loo
   <link id="link" bandwidth="100MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>
   <zoneRoute src="a" dst="b" gw_src="ra" gw_dst="rb"><link_ctn id="link" direction="UP"/></zoneRoute>
 </zone></platform>""")  # noqa: E501
-    log = simulate(platform, 2, "--longest-loop", str(loop), "--repetitions", "1", "--random-patterns", "1")
+    log = simulate(platform, 2, "--longest-loop", str(loop), "--repetitions 1 --random-patterns 1")
     for m in of_kind(log, "measurement"):
         one_way = 20e-6 + (m["message_bytes"] + HEADER) / 100e6
         in_turns = m["pattern"].startswith(("bisection", "ping-pong")) and m["method"] in ("sendrecv", "blocking")
@@ -106,7 +105,7 @@ def star(tmp_path, latency=(0, 0), software=0):
 def test_paths_of_different_length_share_a_link_equally(simulate, tmp_path):
     """Each cable carries two messages each way. If messages on the short path had the larger share, those of the far
     processor would come after them, and then share its cable: three times length / bandwidth instead of two."""
-    log = simulate(star(tmp_path), 3, *SHORT, "--patterns", "ring", "--methods", "nonblocking")
+    log = simulate(star(tmp_path), 3, *SHORT, "--patterns ring --methods nonblocking")
     measurements = of_kind(log, "measurement")
     assert len(measurements) == 6 * 21
     for m in measurements:
@@ -116,12 +115,8 @@ def test_paths_of_different_length_share_a_link_equally(simulate, tmp_path):
 
 def test_platform_with_paths_of_different_latency_is_refused(simulated_kernel, tmp_path):
     platform = star(tmp_path, latency=(1e-6, 50e-6))
-    done = subprocess.run(
-        [SITE / "run", "-np", "3", "--platform", platform, simulated_kernel, "--log", tmp_path / "x"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = run(
+        [SITE / "run", "-np", "3", "--platform", platform, simulated_kernel, "--log", tmp_path / "x"], timeout=60
     )
     assert done.returncode != 0
     assert "paths of this platform have latencies from 2 to 51 us" in done.stderr
@@ -132,13 +127,7 @@ def test_platform_with_paths_of_different_latency_is_refused(simulated_kernel, t
 def test_software_time_counts_at_every_length(simulate, tmp_path):
     """1 ms to send and 1 ms to receive, beside 5 ms for the longest message."""
     log = simulate(
-        star(tmp_path, software=1e-3),
-        2,
-        *SHORT,
-        "--patterns",
-        "ring,ping_pong",
-        "--methods",
-        "nonblocking,sendrecv,blocking",
+        star(tmp_path, software=1e-3), 2, *SHORT, "--patterns ring,ping_pong --methods nonblocking,sendrecv,blocking"
     )
     measurements = of_kind(log, "measurement")
     assert max(m["message_bytes"] for m in measurements) == MIB / 2
@@ -174,9 +163,7 @@ def test_long_loops_say_what_short_ones_say(simulate):
 def test_budget_holds_in_simulated_time(simulate):
     """Of 10 s that these loops would take there are 4: the log tells what was left out, and the clock that it was
     enough."""
-    log = simulate(
-        "crossbar", 2, "--time-budget", "4", "--patterns", "ring,random", "--methods", "nonblocking,sendrecv"
-    )
+    log = simulate("crossbar", 2, "--time-budget 4 --patterns ring,random --methods nonblocking,sendrecv")
     [end] = of_kind(log, "end")
     assert end["elapsed_seconds"] < 4.4
     assert of_kind(log, "budget")
@@ -196,21 +183,15 @@ def test_platform_without_memory_is_refused(simulated_kernel, tmp_path):
     platform = tmp_path / "bare.xml"
     text = (SITE / "platforms" / "crossbar.xml").read_text()
     platform.write_text(text.replace('memory_bytes"', 'something_else"'))
-    done = subprocess.run(
-        [SITE / "run", "-np", "2", "--platform", platform, simulated_kernel, "--log", tmp_path / "x.jsonl"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = run(
+        [SITE / "run", "-np", "2", "--platform", platform, simulated_kernel, "--log", tmp_path / "x.jsonl"], timeout=60
     )
     assert done.returncode != 0
     assert "the platform does not state the memory of a node" in done.stderr
 
 
 def test_more_processes_than_hosts_are_refused(tmp_path):
-    done = subprocess.run(
-        [SITE / "run", "-np", "129", "--platform", "sr8000", "true"], capture_output=True, text=True, check=False
-    )
+    done = run([SITE / "run", "-np", "129", "--platform", "sr8000", "true"])
     assert done.returncode != 0
     assert "129 processes do not fit: the platform has 128 hosts" in done.stderr
 
@@ -269,12 +250,6 @@ def test_reframe_runs_the_simulated_site_like_any_other(reframe):
 
 
 def test_site_without_simgrid_names_the_package(tmp_path):
-    done = subprocess.run(
-        [sys.executable, SITE / "run", "-np", "2", "--platform", "t3e", "true"],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run([sys.executable, SITE / "run", "-np", "2", "--platform", "t3e", "true"], env={"PATH": str(tmp_path)})
     assert done.returncode != 0
     assert "libsimgrid-dev" in done.stderr

@@ -102,7 +102,7 @@ def test_t3e_comes_near_table_1(references, processes):
 def test_t3e_of_512_processes_comes_near_table_1(references, simulate):
     """39 MByte/s for each of 512 processes, less than half of the 91 for each of two; rings at L_max still have 193 of
     210."""
-    log = simulate("t3e", 512, *BEST, "--random-patterns", "1")
+    log = simulate("t3e", 512, *BEST, "--random-patterns 1")
     metrics = values(score_log(log))
     assert metrics["b_eff_per_process"] < 0.6 * references["t3e"][2]["b_eff_per_process"]
     assert metrics[RINGS] == pytest.approx(193, rel=0.08)
@@ -112,7 +112,7 @@ def test_t3e_of_512_processes_comes_near_table_1(references, simulate):
 def test_t3e_rings_share_ports_and_routers(simulate):
     """Each process has four messages at its port, and k at its router that pass. Consecutive processes are neighbours,
     and those that close a ring of four or eight as well: there nothing passes."""
-    log = simulate("t3e", 64, *SHORT, "--patterns", "ring", "--methods", "nonblocking")
+    log = simulate("t3e", 64, *SHORT, "--patterns ring --methods nonblocking")
     [plan] = of_kind(log, "plan")
     latency, length = 26e-6, plan["l_max_bytes"]
     shares = [latency + (length + HEADER) / min(421.1e6 / 4, 480e6 / (4 + passing)) for passing in range(3)]

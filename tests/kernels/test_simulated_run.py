@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+import kernel_runs
 import pytest
 from kernel_runs import of_kind
 from simulations import HEADER, SHORT, SITE
@@ -52,25 +53,20 @@ def test_nodes_of_four_cores_behind_one_adapter(simulate, tmp_path, placement, m
         assert m["elapsed_seconds"] == pytest.approx(m["loop_length"] * expected, rel=0.02), m
 
 
-def refused(*words):
-    done = subprocess.run([SITE / "run", *map(str, words)], capture_output=True, text=True, check=False)
-    assert done.returncode != 0 and "Traceback" not in done.stderr
-    return done.stderr
-
-
 def test_platforms_that_cannot_be_run_are_refused(tmp_path):
-    assert "has no <host>, <cluster> or <cabinet>" in refused("-np", 2, "--platform", written(tmp_path, ""), "true")
-    broken = tmp_path / "broken.xml"
-    broken.write_text("<platform")
-    assert "is not a SimGrid platform in XML" in refused("-np", 2, "--platform", broken, "true")
-    radical = written(tmp_path, '<cluster id="c" prefix="" suffix="" radical="a-b" bw="1GBps" lat="0us"/>')
-    assert "is not a SimGrid platform in XML" in refused("-np", 2, "--platform", radical, "true")
-    bare = written(tmp_path, "int x;", "bare.cpp")
-    assert "does not define HOSTS and MODEL_OF" in refused("-np", 2, "--platform", bare, "true")
-    four = written(tmp_path, "".join(f'<host id="h{n}" speed="1Gf"/>' for n in range(4)))
-    words = ("-np", 3, "--platform", four, "--placement", "round-robin", "--per-node")
-    assert "2 nodes of 3 processes do not fit on 4" in refused(*words[:1], 4, *words[2:], 3, "true")
-    assert "must be at least 1" in refused("-np", 0, "--platform", four, "true")
+    four = "".join(f'<host id="h{n}" speed="1Gf"/>' for n in range(4))
+    radical = 'id="c" prefix="" suffix="" radical="a-b"'
+    for text, name, options, said in (
+        ("", "made.xml", "-np 2", "has no <host>, <cluster> or <cabinet>"),
+        ("<platform", "made.xml", "-np 2", "is not a SimGrid platform in XML"),
+        (f'<cluster {radical} bw="1GBps" lat="0us"/>', "made.xml", "-np 2", "is not a SimGrid platform in XML"),
+        ("int x;", "bare.cpp", "-np 2", "does not define HOSTS and MODEL_OF"),
+        (four, "made.xml", "-np 4 --placement round-robin --per-node 3", "2 nodes of 3 processes do not fit on 4"),
+        (four, "made.xml", "-np 0", "must be at least 1"),
+    ):
+        platform = written(tmp_path, text, name)
+        done = kernel_runs.run([SITE / "run", *options.split(), "--platform", platform, "true"])
+        assert done.returncode != 0 and "Traceback" not in done.stderr and said in done.stderr
 
 
 def test_description_that_simgrid_cannot_simulate_is_one_sentence(simulated_kernel, tmp_path):
@@ -79,7 +75,7 @@ def test_description_that_simgrid_cannot_simulate_is_one_sentence(simulated_kern
         topo_parameters="4,1;2,1;2,1;2" bw="1GBps" sharing_policy="SPLITDUPLEX">{MEMORY}</cluster>"""
     platform, log = written(tmp_path, dragonfly), tmp_path / "b_eff.jsonl"
     words = [SITE / "run", "-np", "32", "--platform", platform, simulated_kernel, "--log", log, *RINGS]
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    done = kernel_runs.run(list(map(str, words)))
     if done.returncode == 0:
         pytest.skip("this version of SimGrid simulates the dragonfly on which version 3.32 crashes")
     last = done.stderr.splitlines()[-1]
@@ -90,7 +86,7 @@ def test_description_that_simgrid_cannot_simulate_is_one_sentence(simulated_kern
 
 def test_kernel_started_outside_a_simulation_is_one_sentence(simulated_kernel):
     for option in ("--version", "--help"):
-        done = subprocess.run([simulated_kernel, option], capture_output=True, text=True, check=False)
+        done = kernel_runs.run([simulated_kernel, option])
         assert done.returncode == 2 and done.stdout == ""
         assert done.stderr.startswith("error: this kernel is built for simulations; start it with site_configs/")
         assert done.stderr.count("\n") == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from accelerators import run_in_memory
 from builds import ROOT
+from kernel_runs import good, run
 
 COMMON = ROOT / "kernels" / "common"
 NVIDIA = Path(sysconfig.get_paths()["purelib"], "nvidia")
@@ -29,8 +30,7 @@ def header(name, *folders):
 def compiled(tmp_path, text, *flags):
     (tmp_path / "vendor.c").write_text(text)
     command = ["cc", "-std=gnu11", "-Wall", "-Werror", f"-I{COMMON}", *flags, tmp_path / "vendor.c"]
-    done = subprocess.run([*command, "-o", tmp_path / "vendor"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    good(run([*command, "-o", tmp_path / "vendor"]))
     return tmp_path / "vendor"
 
 

@@ -34,6 +34,23 @@ IMPATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
 PATIENCE = 300
 
 
+def run(command, **options):
+    """A CompletedProcess with text output, whatever its exit code."""
+    usual = {"capture_output": True, "text": True, "timeout": PATIENCE, "check": False}
+    return subprocess.run(command, **usual | options)  # noqa: PLW1510
+
+
+def good(done):
+    """A process that ended with exit code 0."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def words(options):
+    """Words of a command line: an option may be a text with its value and further ones, "--input 4 --keep"."""
+    return [word for option in map(str, options) for word in (option.split() if option.startswith("--") else [option])]
+
+
 @dataclass(frozen=True)
 class Mpi:
     """An MPI implementation and our kernels built with it; `mpirun` is None for kernels built without MPI."""
@@ -51,7 +68,7 @@ class Mpi:
         if self.patience:
             env["LD_PRELOAD"] = ":".join(map(str, filter(None, (env.get("LD_PRELOAD"), self.patience))))
         settings = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
-        return [*launcher, *settings, str(self.bin / kernel), *map(str, options)]
+        return [*launcher, *settings, str(self.bin / kernel), *words(options)]
 
     @property
     def environment(self):
@@ -63,15 +80,7 @@ class Mpi:
 
     def run(self, ranks, kernel, *options, env=None, **popen):
         """Run a kernel; a CompletedProcess with text output."""
-        return subprocess.run(
-            self.command(ranks, kernel, *options, env=env),
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-            **popen,
-        )
+        return run(self.command(ranks, kernel, *options, env=env), env=self.environment, **popen)
 
 
 def compiler_and_launcher(name):
@@ -111,11 +120,17 @@ def newest_kernels(name):
 def shared_library(folder, source, compiler="cc"):
     """A library of faults/ to load before a kernel."""
     library, text = folder / f"{source}.so", FAULTS / f"{source}.c"
-    flags = ["-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
     with held(folder / f"{source}.lock"):
         if not library.exists() or library.stat().st_mtime < text.stat().st_mtime:
-            subprocess.run([compiler, *flags, "-o", library, text, "-ldl"], check=True)
+            compiled(library, text, "-ldl", flags=["-shared", "-fPIC"], compiler=compiler)
     return library
+
+
+def compiled(target, *sources, flags=(), compiler="cc"):
+    """A program, without any warning."""
+    strict = ["-O2", "-Wall", "-Wextra", "-Werror"]
+    good(run([compiler, *strict, *flags, "-o", target, *sources]))
+    return target
 
 
 def libraries(tmp_path_factory, source):
@@ -132,17 +147,11 @@ def libraries(tmp_path_factory, source):
 def linked_with_b_eff(openmpi, source, folder):
     """The program of a source of this folder, linked with the parts of b_eff's kernel."""
     built, program = openmpi.bin.parent.parent, folder / Path(source).stem
-    includes = [f"-I{ROOT / 'kernels' / part}" for part in ("b_eff", "b_eff/nodes", "common")]
-    libraries = [
-        built / "b_eff" / "libb_eff_parts.a",
-        built / "common" / "libcoffeecup_common.a",
-        "-ljansson",
-        "-lcrypto",
-        "-lm",
-    ]
+    flags = ["-D_GNU_SOURCE", *(f"-I{ROOT / 'kernels' / part}" for part in ("b_eff", "b_eff/nodes", "common"))]
+    parts = [built / "b_eff" / "libb_eff_parts.a", built / "common" / "libcoffeecup_common.a"]
+    libraries = ["-ljansson", "-lcrypto", "-lm"]
     compiler = compiler_and_launcher("openmpi")[0]
-    sources = Path(__file__).with_name(source)
-    subprocess.run([compiler, "-D_GNU_SOURCE", *includes, sources, *libraries, "-o", program], check=True)
+    compiled(program, Path(__file__).with_name(source), *parts, *libraries, flags=flags, compiler=compiler)
     return program
 
 
@@ -167,19 +176,9 @@ def install_kernels(name, *options, around=()):
     if os.environ.get("COFFEECUP_COVERAGE"):  # make coverage
         name, options = f"{name}-coverage", (*options, "-DCOFFEECUP_COVERAGE=ON")
     folder = ROOT / "build" / name
-    configure = [
-        "cmake",
-        "-S",
-        ROOT / "kernels",
-        "-B",
-        folder,
-        f"-DCMAKE_INSTALL_PREFIX={folder}/install",
-        "-DCOFFEECUP_BENCHMARKS=all",
-        "-DCOFFEECUP_TESTS=OFF",
-        *options,
-    ]
+    usual = [f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_BENCHMARKS=all", "-DCOFFEECUP_TESTS=OFF"]
+    configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, *usual, *options]
     with held(folder.with_suffix(".lock")):
         for command in (configure, ["cmake", "--build", folder, "--parallel", "2"], ["cmake", "--install", folder]):
-            done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+            good(run([*around, *command], timeout=None))
     return folder / "install"

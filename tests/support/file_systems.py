@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from builds import PATIENCE
+from builds import PATIENCE, run
 
 ADDRESS = "10.231.8.1"  # of the GlusterFS servers; it exists in a network namespace of their own only
 READ_AHEAD_SECTORS = 64  # of 512 byte: a disk of known bandwidth moves what was asked for and hardly more
@@ -26,11 +26,10 @@ def needs(purpose, *programs):
 
 
 def root(purpose, *command):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    words = list(map(str, command))
+    done = run(words)
     if done.returncode != 0:
-        pytest.skip(
-            f"cannot make {purpose}: {' '.join(map(str, command))}: {done.stderr.strip() or done.stdout.strip()}"
-        )
+        pytest.skip(f"cannot make {purpose}: {' '.join(words)}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
 
 
@@ -79,14 +78,8 @@ def disk(
         root(purpose, "truncate", "-s", f"{gibibytes}G", image)
         device = root(purpose, "losetup", "--find", "--show", "--direct-io=on", image).strip()
         undo.callback(subprocess.run, ["losetup", "-d", device], check=False)
-        root(
-            purpose,
-            f"mkfs.{file_system}",
-            "-q",
-            *(["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []),
-            *settings,
-            device,
-        )
+        at_once = ["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []
+        root(purpose, f"mkfs.{file_system}", "-q", *at_once, *settings, device)
         root(purpose, "mount", "-o", options, device, mount)
         undo.callback(unmount, mount)
         if bytes_per_second:
@@ -99,22 +92,12 @@ def disk(
 def throttled(device, bytes_per_second):
     number = Path(device).stat().st_rdev
     name = f"{os.major(number)}:{os.minor(number)}"
-    own = next(
-        (
-            line.split(":")[2].strip()
-            for line in Path("/proc/self/cgroup").read_text().splitlines()
-            if ":blkio:" in line
-        ),
-        None,
-    )
-    if own is None:
-        pytest.skip(
-            "a disk of known bandwidth needs the control group blkio (version 1), whose limits hold for the page cache "
-            "too"
-        )
+    groups = [line.split(":")[2] for line in Path("/proc/self/cgroup").read_text().splitlines() if ":blkio:" in line]
+    if not groups:
+        pytest.skip("a disk of known bandwidth needs the control group blkio (version 1), which limits the page cache")
     limits = [
         THROTTLES / group.strip("/") / f"blkio.throttle.{way}_bps_device"
-        for group in {"/", own}
+        for group in {"/", groups[0].strip()}
         for way in ("read", "write")
     ]
     try:
@@ -147,23 +130,21 @@ def glusterfs_mounts(folder, mounts, bricks=3, options=(), shards=True, cached=T
     mounted = [folder / f"mount{number}" for number in range(mounts)]
     for name in ("work", "run", "log", *mounted, *(f"brick{number}" for number in range(bricks))):
         (folder / name).mkdir(exist_ok=True)  # a test may have mounted a brick
-    settings = {
-        "working-directory": folder / "work",
-        "run-directory": folder / "run",
-        "logging-directory": folder / "log",
-        "glusterd-sockfile": folder / "run" / "socket",
-        "transport-type": "socket",
-        "transport.socket.listen-port": 24007,
-        "transport.socket.bind-address": ADDRESS,
-        "ping-timeout": 0,
-        "base-port": 49152,
-        "max-port": 60999,
-    }
-    Path(folder, "glusterd.vol").write_text(
-        "volume management\n    type mgmt/glusterd\n"
-        + "".join(f"    option {name} {value}\n" for name, value in settings.items())
-        + "end-volume\n"
-    )
+    settings = f"""volume management
+    type mgmt/glusterd
+    option working-directory {folder}/work
+    option run-directory {folder}/run
+    option logging-directory {folder}/log
+    option glusterd-sockfile {folder}/run/socket
+    option transport-type socket
+    option transport.socket.listen-port 24007
+    option transport.socket.bind-address {ADDRESS}
+    option ping-timeout 0
+    option base-port 49152
+    option max-port 60999
+end-volume
+"""
+    Path(folder, "glusterd.vol").write_text(settings)
     start = (
         f"mkdir -p /run/gluster && mount -t tmpfs tmpfs /run/gluster && ip link set lo up && ip address add "
         f"{ADDRESS}/32 dev lo && "
@@ -176,34 +157,17 @@ def glusterfs_mounts(folder, mounts, bricks=3, options=(), shards=True, cached=T
         text=True,
     )
     try:
-        gluster = (
-            "gluster",
-            f"--glusterd-sock={folder}/run/socket",
-            f"--log-file={folder}/log/cli.log",
-            "--mode=script",
-            "volume",
-        )
-        wait_for(
-            purpose,
-            servers,
-            lambda: subprocess.run([*gluster, "info"], capture_output=True, check=False).returncode == 0,
-        )
-        root(
-            purpose,
-            *gluster,
-            "create",
-            "cup",
-            *(f"{ADDRESS}:{folder}/brick{number}" for number in range(bricks)),
-            "force",
-        )
-        if shards:
-            root(purpose, *gluster, "set", "cup", "features.shard", "on")
-            root(purpose, *gluster, "set", "cup", "features.shard-block-size", "4MB")
-        if not cached:
-            root(purpose, *gluster, "set", "cup", "performance.write-behind", "off")
+        where = f"--glusterd-sock={folder}/run/socket --log-file={folder}/log/cli.log"
+        gluster = ("gluster", *where.split(), "--mode=script", "volume")
+        wait_for(purpose, servers, lambda: run([*gluster, "info"]).returncode == 0)
+        stores = (f"{ADDRESS}:{folder}/brick{number}" for number in range(bricks))
+        root(purpose, *gluster, "create", "cup", *stores, "force")
+        chosen = {"features.shard": "on", "features.shard-block-size": "4MB"} if shards else {}
+        chosen |= {} if cached else {"performance.write-behind": "off"}
         # On bricks that are almost full, GlusterFS chooses another brick for a new shard, and processes that extend a
         # file at once may each choose one: then it no longer finds the shard ("Stale file handle").
-        root(purpose, *gluster, "set", "cup", "cluster.min-free-disk", "0%")
+        for name, value in (chosen | {"cluster.min-free-disk": "0%"}).items():
+            root(purpose, *gluster, "set", "cup", name, value)
         root(purpose, *gluster, "start", "cup")
         [inside] = Path(f"/proc/{servers.pid}/task/{servers.pid}/children").read_text().split()
         for mount in mounted:

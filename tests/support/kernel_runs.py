@@ -8,12 +8,9 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from builds import PATIENCE
+from builds import PATIENCE, good, run
 
-
-def run(command, **options):
-    """A CompletedProcess with text output."""
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
+__all__ = ["good", "run"]
 
 
 def on_nodes(mpi, nodes, kernel, *options, env=None):
@@ -86,3 +83,10 @@ def error(done):
     lines = [line for line in done.stderr.splitlines() if "error:" in line]
     assert len(lines) == 1, done.stderr
     return lines[0]
+
+
+def refused(done, *words):
+    """The one line with which a kernel refuses a request; it has these words."""
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert all(word in error(done) for word in words), error(done)
+    return error(done)

@@ -1,34 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the messages of b_eff's rings, random patterns, worst cycle and ping-pong as the kernel forms them: a line
- * "PATTERN SOURCE TARGET" for each message. Arguments: processes, seed. Linked with the kernel's patterns.c. */
+/* Prints lengths, rings, orders and patterns of b_eff as the kernel forms them; linked with the kernel's own parts.
+ *   lengths BYTES...         L_max and the message lengths for each memory per process
+ *   rings MOST               sizes and numbers of the rings of each ring pattern, for 2 to MOST processes
+ *   orders RANKS NUMBER      the position of each rank in so many random patterns, of seeds from 0
+ *   patterns SEED RANKS...   a line for each pattern, then one for each rank */
+#include <inttypes.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "lengths.h"
 #include "memory.h"
 #include "patterns.h"
 
-int main(int count, char **argument)
+static void print_lengths(int64_t memory)
 {
-    (void)count;
-    const int ranks = atoi(argument[1]);
-    const uint64_t seed = strtoull(argument[2], NULL, 10);
-    const uint64_t chosen = 1 << GROUP_RING | 1 << GROUP_RANDOM | 1 << GROUP_WORST_CYCLE | 1 << GROUP_PING_PONG;
-    struct pattern *patterns;
-    const int number = list_patterns(ranks, chosen, &patterns);
+    int64_t lengths[LENGTHS];
+    message_lengths(longest_message(memory), lengths);
+    printf("%" PRId64, longest_message(memory));
+    for (int k = 0; k < LENGTHS; k++)
+        printf(" %" PRId64, lengths[k]);
+    printf("\n");
+}
+
+static void print_rings(int most)
+{
+    for (int ranks = 2; ranks <= most; ranks++)
+        for (int index = 0; index < RING_PATTERNS; index++) {
+            const struct rings rings = ring_sizes(ranks, index);
+            printf("%d %d %d %d\n", rings.size[0], rings.count[0], rings.size[1], rings.count[1]);
+        }
+}
+
+static void print_orders(int ranks, int number)
+{
     int *order = allocate((size_t)ranks, sizeof *order);
-    for (int p = 0; p < number; p++) {
-        struct layout *layouts = allocate((size_t)ranks, sizeof *layouts);
+    for (int i = 0; i < number; i++) {
+        const struct pattern pattern = {.group = GROUP_RANDOM, .index = i % RANDOM_PATTERNS};
         for (int rank = 0; rank < ranks; rank++)
-            layouts[rank] = pattern_layout(&patterns[p], ranks, rank, seed, order);
-        for (int rank = 0; rank < ranks; rank++)
-            for (int t = 0; t < layouts[rank].transfers; t++)
-                for (int other = 0; other < ranks; other++)
-                    if (layouts[rank].color >= 0 && layouts[other].color == layouts[rank].color &&
-                        layouts[other].position == layouts[rank].transfer[t].to)
-                        printf("%s %d %d\n", patterns[p].name, rank, other);
-        free(layouts);
+            printf("%d ", pattern_layout(&pattern, ranks, rank, (uint64_t)(i / RANDOM_PATTERNS), order).position);
+        printf("\n");
+    }
+    free(order);
+}
+
+static void print_patterns(uint64_t seed, int ranks)
+{
+    struct pattern *patterns;
+    const int number = list_patterns(ranks, UINT64_MAX >> (63 - GROUP_PING_PONG), &patterns);
+    int *order = allocate((size_t)ranks, sizeof *order);
+    for (const struct pattern *p = patterns; p < patterns + number; p++) {
+        printf("%d %s %s %d %d %" PRId64 "\n", ranks, p->name, pattern_group_names[p->group], p->averaged, p->processes,
+               p->messages_per_exchange);
+        for (int rank = 0; rank < ranks; rank++) {
+            const struct layout mine = pattern_layout(p, ranks, rank, seed, order);
+            printf("%d %d %d", mine.color, mine.position, mine.takes_turns);
+            for (int t = 0; t < mine.transfers; t++)
+                printf(" %d %d", mine.transfer[t].to, mine.transfer[t].from);
+            printf("\n");
+        }
     }
     free(order);
     free(patterns);
+}
+
+int main(int count, char **argument)
+{
+    MPI_Init(&count, &argument); /* for MPI_Dims_create() alone */
+    if (strcmp(argument[1], "rings") == 0)
+        print_rings(atoi(argument[2]));
+    else if (strcmp(argument[1], "orders") == 0)
+        print_orders(atoi(argument[2]), atoi(argument[3]));
+    else if (strcmp(argument[1], "patterns") == 0)
+        for (int i = 3; i < count; i++)
+            print_patterns(strtoull(argument[2], NULL, 10), atoi(argument[i]));
+    else
+        for (int i = 2; i < count; i++)
+            print_lengths(atoll(argument[i]));
+    MPI_Finalize();
     return 0;
 }

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from builds import OPEN_MPI, PATIENCE
+from builds import OPEN_MPI, PATIENCE, good, run
 from links import NETWORK, SWITCH
 
 PROGRAMS = ("slurmctld", "slurmd", "sinfo", "sbatch", "srun")
@@ -110,14 +110,7 @@ class Slurm:
 
     def __call__(self, *command):
         """What one of Slurm's commands says."""
-        return subprocess.run(
-            [*self.within, *command],
-            env=os.environ | self.environment,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=PATIENCE,
-        ).stdout
+        return good(run([*self.within, *command], env=os.environ | self.environment)).stdout
 
     def states(self):
         return self("sinfo", "--noheader", "--Node", "--format=%N %t").split("\n")
@@ -128,11 +121,8 @@ def missing(accounting=False):
     if os.getuid() != 0:
         return "only root can start Slurm's daemons"
     absent = [program for program in PROGRAMS + WITH_ACCOUNTING * accounting if not shutil.which(program)]
-    return (
-        f"there is no {', '.join(absent)}; Debian has slurm-wlm{', slurmdbd, mariadb-server and munge' * accounting}"
-        if absent
-        else ""
-    )
+    packages = f"slurm-wlm{', slurmdbd, mariadb-server and munge' * accounting}"
+    return f"there is no {', '.join(absent)}; Debian has {packages}" if absent else ""
 
 
 def free_ports(number):
@@ -218,7 +208,7 @@ def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=(
         def idle():
             try:
                 return len({state for state in made.states() if state.endswith(" idle")}) >= nodes
-            except subprocess.CalledProcessError:
+            except AssertionError:
                 return False
 
         wait_until(idle, "nodes idle")
@@ -249,41 +239,19 @@ def start_accounting(folder, port, start):
     for parent in (munge, *munge.parents):
         if parent.owner() == "root" and parent.stat().st_mode & 0o005 != 0o005 and str(parent).startswith("/tmp/"):
             parent.chmod(0o755)  # munged wants its socket's folder to be open to all
-    start(
-        "munged",
-        "-F",
-        "--force",
-        f"--key-file={munge}/key",
-        f"--socket={munge}/socket",
-        f"--pid-file={munge}/pid",
-        f"--log-file={munge}/log",
-        f"--seed-file={munge}/seed",
-    )
+    files = [f"--{name}-file={munge}/{name}" for name in ("key", "pid", "log", "seed")]
+    start("munged", "-F", "--force", f"--socket={munge}/socket", *files)
     user = pwd.getpwuid(os.getuid()).pw_name
-    subprocess.run(
-        ["mariadb-install-db", f"--user={user}", f"--datadir={database}", "--auth-root-authentication-method=socket"],
-        capture_output=True,
-        check=True,
-    )
-    start(
-        "mariadbd",
-        "--no-defaults",
-        f"--user={user}",
-        f"--datadir={database}",
-        f"--socket={socket_path}",
-        f"--port={port}",
-        "--bind-address=127.0.0.1",
-        "--innodb-buffer-pool-size=64M",
-    )
+    install = ["mariadb-install-db", f"--user={user}", f"--datadir={database}"]
+    good(run([*install, "--auth-root-authentication-method=socket"]))
+    where = [f"--user={user}", f"--datadir={database}", f"--socket={socket_path}", f"--port={port}"]
+    start("mariadbd", "--no-defaults", *where, "--bind-address=127.0.0.1", "--innodb-buffer-pool-size=64M")
     wait_until(socket_path.exists, "MariaDB is up")
-    statements = (
-        "CREATE DATABASE accounting; CREATE USER 'slurm'@'%' IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO "
-        "'slurm'@'%';CREATE USER 'slurm'@'localhost' IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO "
-        "'slurm'@'localhost';"
-    )
-    subprocess.run(
-        ["mariadb", "--no-defaults", f"--socket={socket_path}", "-e", statements], check=True, capture_output=True
-    )
+    statements = "CREATE DATABASE accounting;"
+    for host in ("%", "localhost"):
+        name = f"'slurm'@'{host}'"
+        statements += f"CREATE USER {name} IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO {name};"
+    good(run(["mariadb", "--no-defaults", f"--socket={socket_path}", "-e", statements]))
     conf = folder / "slurmdbd.conf"
     conf.write_text(
         f"AuthType=auth/munge\nAuthInfo=socket={munge}/socket\nDbdHost=localhost\nDbdAddr=127.0.0.1\nDbdPort={port + 1}\n"  # noqa: E501
@@ -291,12 +259,8 @@ def start_accounting(folder, port, start):
         f"StoragePass=toy\nStorageLoc=accounting\nLogFile={folder}/log/slurmdbd.log\nPidFile={folder}/slurmdbd.pid\n"
     )
     conf.chmod(0o600)
-    start(
-        "slurmdbd",
-        "-D",
-        env=os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "SLURMDBD_CONF": str(conf)},
-        cwd=folder,
-    )
+    both = {"SLURM_CONF": str(folder / "slurm.conf"), "SLURMDBD_CONF": str(conf)}
+    start("slurmdbd", "-D", env=os.environ | both, cwd=folder)
     wait_until(lambda: answers(port + 1), "slurmdbd answers")  # slurmctld ends where it does not
     return (
         f"AuthInfo=socket={munge}/socket\nAccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"

@@ -24,28 +24,8 @@ def traced(command, folder, output, **options):
     """Runs a command in `folder` under strace; the process, and the requests of each thread to files below the
     folder."""
     sizes = {str(path): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
-    done = subprocess.run(
-        [
-            "strace",
-            "-f",
-            "-qq",
-            "-y",
-            "-s",
-            "32",
-            "-x",
-            "-e",
-            f"trace={CALLS}",
-            "-e",
-            "signal=none",
-            "-o",
-            output,
-            *command,
-        ],
-        cwd=folder,
-        capture_output=True,
-        check=False,
-        **options,
-    )
+    strace = f"strace -f -qq -y -s 32 -x -e trace={CALLS} -e signal=none -o {output}".split()
+    done = subprocess.run([*strace, *command], cwd=folder, capture_output=True, check=False, **options)
     return done, requests_in(output.read_text(), folder, sizes)
 
 

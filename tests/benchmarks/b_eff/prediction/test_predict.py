@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The patterns of predictions against those of the kernel; designs, and the command."""
+"""Predictions: designs, and the command. test_b_eff_patterns.py compares their patterns with those of the kernel."""
 
 import json
 import subprocess
-from collections import defaultdict
 
 import msgspec
 import numpy as np
 import pytest
-from builds import linked_with_b_eff
 from conftest import COFFEECUP
 from designs_made import PLAIN, made
 from typer.testing import CliRunner
@@ -23,34 +21,6 @@ from coffeecup.postprocess.designs.design import DesignError, read_machines
 from coffeecup.postprocess.designs.quantities import QuantityError, bandwidth, duration, memory
 
 # --- the patterns ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def of_the_kernel(openmpi, tmp_path_factory):
-    """A function of processes and seed: the messages of the kernel's own patterns.c."""
-    program = linked_with_b_eff(openmpi, "printed_patterns.c", tmp_path_factory.mktemp("patterns"))
-
-    def printed(processes, seed):
-        words = [program, str(processes), str(seed)]
-        lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
-        found = defaultdict(list)
-        for name, source, target in map(str.split, lines):
-            found[name].append((int(source), int(target)))
-        return {name: sorted(pairs) for name, pairs in found.items()}
-
-    return printed
-
-
-@pytest.mark.parametrize(("processes", "seed"), [(2, 1), (3, 1), (7, 5), (33, 1), (64, 2**63 - 1), (128, 1)])
-def test_patterns_are_those_of_the_kernel(of_the_kernel, processes, seed):
-    expected = of_the_kernel(processes, seed)
-    pair = expected.pop("ping-pong")
-    assert pair == [(0, 1), (1, 0)]
-    ours = [*patterns.messages(processes, seed), patterns.worst_cycle(processes)]
-    assert {m.pattern: sorted(zip(m.source.tolist(), m.target.tolist())) for m in ours} == expected
-    assert {m.pattern: m.each for m in ours} == {
-        name: max(np.bincount([source for source, _ in pairs])) for name, pairs in expected.items()
-    }
 
 
 def test_numbers_that_the_kernel_would_reject_are_drawn_again(monkeypatch):

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""However a run ends that uses files, its log is closed, it yields no score, and it leaves no files: if it is
+interrupted, if one of its processes or all of them are killed, if its directory is removed or its disk fills up. Nodes
+of the runs under load are made up."""
+
+import os
+import re
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from b_eff_io_runs import mpi
+from builds import PATIENCE
+from conftest import NOT_COMPLETE
+from file_systems import memory, vanish
+from kernel_runs import fill, of_kind, on_nodes, rank_processes, records, started, wait_until
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.logs.reader import LogError
+
+__all__ = ["mpi"]  # a fixture
+WORKLOAD = """repetitions = 100000;
+single_file = { process_size = "2MiB"; block_size = "64KiB"; patterns = "write"; };
+common_file = { process_size = "1MiB"; block_size = "64KiB"; patterns = "read-write"; methods = ["explicit", "posix"]; };
+"""  # noqa: E501
+
+
+@dataclass(frozen=True)
+class Long:
+    """A run that goes on until something ends it, and what it says then."""
+
+    options: tuple
+    ready: Callable[[Path], bool]  # of the log
+    room: str  # of a disk that others fill
+    full: str
+    removed: str
+    nodes: tuple = ()
+    full_status: tuple = ("failed",)
+    removed_status: tuple = ("failed",)
+    short: str = ""  # so that it opens its next file soon
+    in_directory: bool = False  # whose files are opened by their path in the directory under test, which is removed
+
+
+ROMIO_ENDED_IT = "Could not access shared file pointer"
+RUNS = {
+    "b_eff_io": Long(
+        ("--memory-per-process 64MiB --scheduled-time 60 --partitions 2 --space-limit 550MiB --watchdog 30",),
+        lambda log: len(records(log)) >= 6,
+        "600m",
+        "(?i)no space|disk full|cannot|no progress|" + ROMIO_ENDED_IT,
+        "cannot open its file",
+        short="--scheduled-time 6",
+    ),
+    "b_eff_io_load": Long(
+        ("--load-file 2MiB --scheduled-time 60 --space-limit 32MiB",),
+        lambda log: len(of_kind(log, "loaded_trial")) >= 3 and of_kind(log, "loaded"),
+        "64m",
+        r"No space left on device|is the disk full\?",
+        "",
+        nodes=(("a", 2), ("b", 1)),
+    ),
+    "b_eff_load": Long(
+        ("--kinds incast,alltoall,io --memory-per-process 1MiB --time-budget 86400",),
+        lambda log: len([record for record in of_kind(log, "load") if record["load"] == "io"]) >= 2,
+        "32m",
+        "cannot write a file of the load io.*free some space or run fewer",
+        r"was the directory removed during the run\?",
+        nodes=tuple((name, 1) for name in "abcd"),
+    ),
+    "ftio": Long(
+        ("--input 5MiB --repeat 10000",),
+        lambda log: list((log.parent / "disk").glob("ftio-*/strip-000001")),
+        "8m",
+        "No space left on device; free some space or choose a smaller --input",
+        r"removed during the run\?",
+        full_status=NOT_COMPLETE,
+        removed_status=NOT_COMPLETE,
+        in_directory=True,
+    ),
+    "priomark": Long(
+        ("--workload", "workload.cfg"),
+        lambda log: len(records(log)) >= 8,
+        "8m",
+        "No space left on device; free some space",
+        "",
+        full_status=NOT_COMPLETE,
+        removed_status=NOT_COMPLETE,
+        in_directory=True,
+    ),
+}
+WITH = {
+    "b_eff_io": ["openmpi", "openmpi_romio", "mpich"],
+    "b_eff_io_load": ["openmpi"],
+    "b_eff_load": ["openmpi", "mpich"],
+    "ftio": ["openmpi", "mpich"],
+    "priomark": ["openmpi"],
+}
+EACH = [(kernel, name) for kernel, names in WITH.items() for name in names]
+
+
+@pytest.fixture
+def going_on(mpi, tmp_path):
+    """A function of a kernel: a run of it that is ready to be struck."""
+
+    def going_on(kernel, *options):
+        if not (mpi.bin / kernel).exists():
+            pytest.skip(f"{kernel} was not built with {mpi.name}")
+        run, log = RUNS[kernel], tmp_path / "log.jsonl"
+        (tmp_path / "disk").mkdir(exist_ok=True)
+        (tmp_path / "workload.cfg").write_text(WORKLOAD)
+        words = (*run.options, f"--directory {tmp_path}/disk --log {log}", *options)
+        command = on_nodes(mpi, run.nodes, kernel, *words) if run.nodes else mpi.command(2, kernel, *words)
+        return started(command, lambda: run.ready(log), env=mpi.environment, cwd=tmp_path)
+
+    return going_on
+
+
+def assert_closed(kernel, folder, statuses=NOT_COMPLETE):
+    """By rank 0, or by the keeper where it was killed, a moment later; neither leaves a file or a process."""
+    log, disk = folder / "log.jsonl", folder / "disk"
+    wait_until(lambda: records(log)[-1]["record"] == "end" and not rank_processes(kernel, log))
+    wait_until(lambda: not disk.exists() or {path.name for path in disk.iterdir()} <= {"of others"})
+    *_, end = records(log)
+    assert end["status"] in statuses and end["records"] == len(records(log))
+    with pytest.raises(LogError):
+        score_log(log)
+
+
+@pytest.mark.parametrize(("kernel", "mpi"), EACH, indirect=["mpi"])
+def test_interrupted_run_closes_its_log_and_leaves_nothing(mpi, going_on, tmp_path, kernel):
+    with going_on(kernel) as process:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode != 0 or mpi.name == "mpich"  # whose launcher may end with 0 when it is told to end
+        assert_closed(kernel, tmp_path)
+
+
+RANKS = {"b_eff_io": [0, 1], "b_eff_io_load": [0, 1, 2], "b_eff_load": [0, 1, 3], "ftio": [1], "priomark": [1]}
+KILLED = [(kernel, name, rank) for kernel, name in [*EACH, ("b_eff_io_load", "mpich")] for rank in RANKS[kernel]]
+
+
+@pytest.mark.in_turn
+@pytest.mark.parametrize(("kernel", "mpi", "rank"), KILLED, indirect=["mpi"])
+def test_killed_process_takes_the_run_and_its_files_along(mpi, going_on, tmp_path, kernel, rank):
+    """Of the runs under load, rank 0 and another one are measured, the third one generates the load."""
+    with going_on(kernel) as process:
+        assert list((tmp_path / "disk").iterdir())
+        os.kill(rank_processes(kernel, tmp_path / "log.jsonl")[rank], signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode != 0
+        assert_closed(kernel, tmp_path)
+
+
+@pytest.mark.parametrize(("kernel", "mpi"), [each for each in EACH if each[0].endswith("load")], indirect=["mpi"])
+def test_killed_run_under_load_leaves_nothing(mpi, going_on, tmp_path, kernel):
+    """test_ends_of_runs.py has the other kernels."""
+    with going_on(kernel) as process:
+        for number in rank_processes(kernel, tmp_path / "log.jsonl").values():
+            with suppress(ProcessLookupError):  # the launcher may have been faster
+                os.kill(number, signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+        wait_until(lambda: not list((tmp_path / "disk").iterdir()))
+    with pytest.raises(LogError):
+        score_log(tmp_path / "log.jsonl")
+
+
+def assert_said(process, errors, said):
+    """In the line of an error, by one of the ranks or by several where it strikes them apart."""
+    assert process.returncode != 0
+    lines = [line for line in errors.splitlines() if "error:" in line]
+    assert lines and all(re.search(said, line) for line in lines), errors
+
+
+@pytest.mark.parametrize(("kernel", "mpi"), EACH, indirect=["mpi"])
+def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, going_on, tmp_path, kernel):
+    run, disk = RUNS[kernel], tmp_path / "disk"
+    with going_on(kernel, *run.short.split()) as process:
+        vanish(disk if run.in_directory else next(disk.iterdir()))
+        _, errors = process.communicate(timeout=PATIENCE)
+        assert_said(process, errors, run.removed)
+        assert_closed(kernel, tmp_path, run.removed_status)
+
+
+@pytest.mark.parametrize(("kernel", "mpi"), EACH, indirect=["mpi"])
+def test_disk_that_fills_up_ends_the_run_with_a_clear_error(mpi, going_on, tmp_path, kernel):
+    run = RUNS[kernel]
+    with memory(tmp_path / "disk", f"size={run.room}") as disk:
+        with going_on(kernel) as process:
+            fill(disk, process)
+            _, errors = process.communicate(timeout=PATIENCE)
+        if ROMIO_ENDED_IT in errors:  # where it cannot keep its shared pointer; the keeper then closes the log
+            assert "killed or crashed" in records(tmp_path / "log.jsonl")[-1]["reason"]
+        else:
+            assert_said(process, errors, run.full)
+        assert_closed(kernel, tmp_path, run.full_status)
+        assert [path.name for path in disk.iterdir()] == ["of others"]
