@@ -50,12 +50,7 @@ def bare_loops(options, space_bytes):
         warm(space_bytes)
         records = run_b_eff_io(options, space_bytes)
         calls = [
-            (
-                record.type,
-                record.chunk_bytes,
-                record.call_bytes,
-                record.bytes // record.call_bytes // options.processes,
-            )
+            (record.type, record.chunk_bytes, record.call_bytes, record.bytes // record.call_bytes // options.processes)
             for record in records
         ]
         work = calls[: len(calls) // len(METHODS)]

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sizes of ftio against the specification's examples and a search by hand, and its matrix against a transform by
- * the definition. */
+/* The sizes of ftio against the specification's examples and a search by hand, and differences from its result.
+ * tests/kernels/test_ftio_kernel_result.py compares the result with NumPy's. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "check.h"
 #include "matrix.h"
@@ -58,56 +57,6 @@ static void size_gives_the_lowest_input_that_is_large_enough(void)
     }
 }
 
-static double complex transform_by_definition(const double complex *matrix, int n, int u, int v)
-{
-    double complex sum = 0;
-    for (int p = 0; p < n; p++)
-        for (int q = 0; q < n; q++)
-            sum += matrix[p * n + q] * cexp(-2 * M_PI * I * ((double)(u * p % n) + (double)(v * q % n)) / n);
-    return sum;
-}
-
-static void expected_result_is_the_transpose_of_the_transform_by_definition(void)
-{
-    for (int n = 4; n <= 18; n += 7) {
-        double complex *matrix = calloc((size_t)n * (size_t)n, sizeof *matrix),
-                       *roots = calloc((size_t)n, sizeof *roots);
-        double complex *row = calloc((size_t)n, sizeof *row);
-        unit_roots(0, n, n, roots);
-        for (int p = 0; p < n; p++)
-            input_row(p, 0, n, n, roots, matrix + p * n);
-        for (int v = 0; v < n; v++) {
-            expected_row(v, 0, n, n, row);
-            for (int u = 0; u < n; u++) {
-                const double off = cabs(transform_by_definition(matrix, n, u, v) - row[u]);
-                CHECK(off < 1e-10, "F[%d, %d] of %d is off by %g", u, v, n, off);
-            }
-        }
-        free(matrix), free(roots), free(row);
-    }
-}
-
-/* Each process generates and checks its own columns. */
-static void parts_of_a_row_are_those_of_the_whole(void)
-{
-    enum { N = 36, PART = 9 };
-    double complex roots[N], whole[N], part[PART];
-    for (int64_t first = 0; first < N; first += PART) {
-        for (int64_t row = 0; row < N; row++) {
-            unit_roots(0, N, N, roots);
-            input_row(row, 0, N, N, roots, whole);
-            unit_roots(first, PART, N, roots);
-            input_row(row, first, PART, N, roots, part);
-            for (int k = 0; k < PART; k++)
-                CHECK(whole[first + k] == part[k], "input, row %" PRId64, row);
-            expected_row(row, 0, N, N, whole);
-            expected_row(row, first, PART, N, part);
-            for (int k = 0; k < PART; k++)
-                CHECK(whole[first + k] == part[k], "result, row %" PRId64, row);
-        }
-    }
-}
-
 static void what_is_no_number_counts_as_the_largest_difference(void)
 {
     const double complex found[] = {1, NAN, 2}, expected[] = {1, 1, 4};
@@ -127,8 +76,6 @@ int main(void)
     equation_5_gives_the_papers_input_parameters();
     next_input_is_the_lowest_valid_one();
     size_gives_the_lowest_input_that_is_large_enough();
-    expected_result_is_the_transpose_of_the_transform_by_definition();
-    parts_of_a_row_are_those_of_the_whole();
     what_is_no_number_counts_as_the_largest_difference();
     return checks_status();
 }
