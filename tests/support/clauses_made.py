@@ -6,9 +6,7 @@ from types import SimpleNamespace
 from logs_made import file_system
 
 from coffeecup.postprocess.acceptance.contract import Clause
-from coffeecup.postprocess.acceptance.evaluation import (
-    evaluate_clause,
-)
+from coffeecup.postprocess.acceptance.evaluation import evaluate_clause
 from coffeecup.postprocess.acceptance.terms import Terms
 from coffeecup.postprocess.logs.records import Filesystem
 
@@ -36,10 +34,7 @@ def log(start="2026-12-01T23:59:59Z", files=(), library="Open MPI v4.1.4, Debian
     """What a log states about the software of a run."""
     stated = {"git_revision": "0123abc", "source_sha256": "a" * 64, "compiler": "GNU 12.2.0"} | build
     run = SimpleNamespace(
-        benchmark="b_eff",
-        start_time=start,
-        build=SimpleNamespace(**stated),
-        mpi=SimpleNamespace(library=library),
+        benchmark="b_eff", start_time=start, build=SimpleNamespace(**stated), mpi=SimpleNamespace(library=library)
     )
     return SimpleNamespace(run=run, all=lambda _: [SimpleNamespace(files=files)])
 
@@ -58,10 +53,7 @@ def run(value=1000.0, breaches=(), cache_affected=(), qualifications=(), **other
         "reported": None,
         "parameters": {},
         "score": SimpleNamespace(
-            breaches=breaches,
-            cache_affected=cache_affected,
-            qualifications=(*breaches, *qualifications),
-            log=log(),
+            breaches=breaches, cache_affected=cache_affected, qualifications=(*breaches, *qualifications), log=log()
         ),
     } | other
     return SimpleNamespace(

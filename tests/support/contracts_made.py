@@ -113,18 +113,9 @@ def real(tmp_path_factory, openmpi):
 
 def measure(folder, benchmark, repeat, kernels, *options, env=None):
     folder.mkdir()
-    done = Reframe(folder)(
-        "-r",
-        "-n",
-        f"^{benchmark}%.*num_processes=2",
-        f"--repeat={repeat}",
-        "-S",
-        "builder=prebuilt",
-        "-S",
-        f"prebuilt_directory={kernels.bin}",
-        *options,
-        env=env,
-    )
+    chosen = ["-r", "-n", f"^{benchmark}%.*num_processes=2", f"--repeat={repeat}"]
+    built = ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={kernels.bin}"]
+    done = Reframe(folder)(*chosen, *built, *options, env=env)
     assert done.returncode == 0, done.output
     assert len(done.cases) == repeat
 

@@ -10,37 +10,30 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 PROGRAM = {"role": "program", "path": "/opt/bin/kernel", "sha256": "0" * 64}
 
 
+def entry(constant="", **others):
+    """A record, or a part of one: constant fields as they are in a log, without the outer braces, and others."""
+    return json.loads("{" + constant + "}") | others
+
+
 def hosts(ranks, nodes, memory_per_process_bytes):
     share = -(-ranks // nodes)
     groups = [list(range(first, min(first + share, ranks))) for first in range(0, ranks, share)]
-    return [
-        {
-            "name": f"node{number:02}",
-            "ranks": group,
-            "core_sets": ["0-127"] * len(group),
-            "cores": 128,
-            "offered_cores": 128,
-            "online_cores": 128,
-            "memory_bytes": memory_per_process_bytes * len(group),
-            "available_bytes": memory_per_process_bytes * len(group) // 2,
-        }
-        for number, group in enumerate(groups)
-    ]
+    cores = '"cores": 128, "offered_cores": 128, "online_cores": 128'
+    made = []
+    for number, group in enumerate(groups):
+        memory = memory_per_process_bytes * len(group)
+        placed = {"name": f"node{number:02}", "ranks": group, "core_sets": ["0-127"] * len(group)}
+        made.append(entry(cores, **placed, memory_bytes=memory, available_bytes=memory // 2))
+    return made
+
+
+FILE_SYSTEM = """"source": "server:/scratch", "mount_point": "/scratch", "mount_options": ["rw", "noatime"],
+"block_bytes": 1048576, "fragment_bytes": 512, "total_bytes": 1000000000000000, "free_bytes": 100000000000000"""
 
 
 def file_system(kind, directory="/scratch"):
     """A file system of this type, which a server exports."""
-    return {
-        "directory": directory,
-        "type": kind,
-        "source": "server:/scratch",
-        "mount_point": "/scratch",
-        "mount_options": ["rw", "noatime"],
-        "block_bytes": 2**20,
-        "fragment_bytes": 512,
-        "total_bytes": 10**15,
-        "free_bytes": 10**14,
-    }
+    return entry(FILE_SYSTEM, directory=directory, type=kind)
 
 
 def striping(**other):
@@ -54,88 +47,44 @@ OTHERS = "others"  # the key of a function among options: (run, plan, records) -
 
 def run_record(benchmark, ranks, nodes, memory_per_process_bytes, others, filesystem=None):
     """The first record; `others` are the options as OTHERS, `filesystem` is the type of the file system under test."""
-    return {
-        "record": "run",
-        "schema_version": 2,
-        "benchmark": benchmark,
-        "kernel_version": "0.1.0",
-        "start_time": "2026-11-20T14:00:00Z",
-        "command": [benchmark, "--log", f"{benchmark}.jsonl"],
-        "options": {"log": f"{benchmark}.jsonl", "idle-power": 0.0, OTHERS: others},
-        "mpi": {
-            "library": "Open MPI v4.1.4",
-            "standard": "3.1",
-            "binding_cores_min": 128,
-            "binding_cores_max": 128,
-            "single_copy": "cma",
-        },
-        "ranks": ranks,
+    memory = {
         "hosts": hosts(ranks, nodes, memory_per_process_bytes),
         "memory_per_process_bytes": memory_per_process_bytes,
-        "memory_source": "physical",
-        "filesystem": filesystem and file_system(filesystem),
-        "environment": {"OMPI_MCA_btl": "self,vader,tcp"},
-        "build": {
-            "git_revision": "0123abc",
-            "spack_hash": None,
-            "compiler": "gcc 12.2.0",
-            "flags": "-O2",
-            "mpi_standard": "3.1",
-            "mpi_library": "Open MPI 4.1.4",
-            "source_sha256": "5" * 64,
-        },
-        "provenance": {"nonce": None, "user": "user", "job": None, "preloaded": []},
-        "simulated": False,
     }
+    log = f"{benchmark}.jsonl"
+    options = {"log": log, "idle-power": 0.0, OTHERS: others}
+    system = filesystem and file_system(filesystem)
+    command = [benchmark, "--log", log]
+    return entry(RUN, benchmark=benchmark, command=command, options=options, ranks=ranks, **memory, filesystem=system)
+
+
+RUN = """"record": "run", "schema_version": 2, "kernel_version": "0.1.0", "start_time": "2026-11-20T14:00:00Z",
+"mpi": {"library": "Open MPI v4.1.4", "standard": "3.1", "binding_cores_min": 128, "binding_cores_max": 128,
+    "single_copy": "cma"},
+"memory_source": "physical", "environment": {"OMPI_MCA_btl": "self,vader,tcp"}, "simulated": false,
+"build": {"git_revision": "0123abc", "spack_hash": null, "compiler": "gcc 12.2.0", "flags": "-O2",
+    "mpi_standard": "3.1", "mpi_library": "Open MPI 4.1.4",
+    "source_sha256": "5555555555555555555555555555555555555555555555555555555555555555"},
+"provenance": {"nonce": null, "user": "user", "job": null, "preloaded": []}"""
+OVERHEAD = """"record": "overhead", "clock_resolution_seconds": 1e-9, "clock_read_seconds": 3e-8,
+"barrier_seconds": 4e-7, "agreement_seconds": 6e-7"""
 
 
 def complete(run, plan, records, elapsed_seconds, check=None):
     """All records of a complete run on quiet nodes without counters; `check` is what the data check counted. A
     simulation has neither files nor clocks nor counters."""
-    measured = not run["simulated"]
+    measured, took, hosts = not run["simulated"], {"elapsed_seconds": elapsed_seconds}, run["hosts"]
     end_time = datetime.fromisoformat(run["start_time"]) + timedelta(seconds=elapsed_seconds)
-    counters = {
-        "record": "counters",
-        "phase": "run",
-        "elapsed_seconds": elapsed_seconds,
-        "longest_seconds": elapsed_seconds,
-        "sources": [],
-        "absent": ["cray_energy"],
-        "hosts": [{"values": []} for _ in run["hosts"]],
-    }
-    return numbered(
-        [
-            run,
-            {"record": "plan", **plan},
-            {
-                "record": "overhead",
-                "clock_resolution_seconds": 1e-9,
-                "clock_read_seconds": 3e-8,
-                "barrier_seconds": 4e-7,
-                "agreement_seconds": 6e-7,
-            },
-            *[{"record": "files", "files": [PROGRAM], "other_files": []}] * measured,
-            *records,
-            *([{"record": "data_check", **check, "wrong_bytes": 0}] if check else []),
-            *[{"record": "clocks", "mpi_seconds": elapsed_seconds, "day_seconds": elapsed_seconds}] * measured,
-            *[counters] * measured,
-            {
-                "record": "activity",
-                "elapsed_seconds": elapsed_seconds,
-                "hosts": [
-                    {"others_user_seconds": elapsed_seconds / 120, "stolen_seconds": elapsed_seconds / 1800}
-                    for _ in run["hosts"]
-                ],
-            },
-            {
-                "record": "end",
-                "status": "complete",
-                "reason": None,
-                "elapsed_seconds": elapsed_seconds,
-                "end_time": end_time.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            },
-        ]
-    )
+    files = entry('"record": "files", "other_files": []', files=[PROGRAM])
+    clocks = entry('"record": "clocks"', mpi_seconds=elapsed_seconds, day_seconds=elapsed_seconds)
+    counters = entry('"record": "counters", "phase": "run", "sources": [], "absent": ["cray_energy"]', **took)
+    counters |= {"longest_seconds": elapsed_seconds, "hosts": [{"values": []} for _ in hosts]}
+    quiet = {"others_user_seconds": elapsed_seconds / 120, "stolen_seconds": elapsed_seconds / 1800}
+    end = entry('"record": "end", "status": "complete", "reason": null', **took)
+    made = [run, {"record": "plan", **plan}, entry(OVERHEAD), *[files] * measured, *records]
+    made += [{"record": "data_check", **check, "wrong_bytes": 0}] if check else []
+    made += [*[clocks, counters] * measured, {"record": "activity", **took, "hosts": [dict(quiet) for _ in hosts]}]
+    return numbered([*made, end | {"end_time": end_time.strftime("%Y-%m-%dT%H:%M:%SZ")}])
 
 
 class Derived(int):
@@ -146,15 +95,13 @@ class Derived(int):
 
 def calls_of(seconds, calls):
     """A histogram of calls that all take the same time."""
+    bins = {"from_seconds": [0.99 * seconds], "to_seconds": [1.01 * seconds], "bin_calls": [calls]}
     return {
         "calls": calls,
         "sum_seconds": calls * seconds,
         "shortest_seconds": seconds,
         "longest_seconds": seconds,
-        "from_seconds": [0.99 * seconds],
-        "to_seconds": [1.01 * seconds],
-        "bin_calls": [calls],
-    }
+    } | bins
 
 
 def ended(records, seconds):

@@ -4,7 +4,7 @@ test knows the score."""
 
 import math
 
-from logs_made import GIB, MIB, complete, derived, first, numbered, run_record
+from logs_made import GIB, MIB, complete, derived, entry, first, numbered, run_record
 
 # Rings by hand, from the specification's table: (count, size) in rank order for patterns 1 to 6.
 RINGS = {
@@ -36,15 +36,10 @@ def messages(rings):
 
 
 def pattern(name, group, rings, processes, methods, messages_per_exchange=None):
-    return {
-        "name": name,
-        "group": group,
-        "averaged": group in ("ring", "random"),
-        "messages_per_exchange": messages(rings) if messages_per_exchange is None else messages_per_exchange,
-        "processes": processes,
-        "rings": [{"size": size, "count": count} for count, size in rings] if rings else None,
-        "methods": list(methods),
-    }
+    sizes = [{"size": size, "count": count} for count, size in rings] if rings else None
+    moved = messages(rings) if messages_per_exchange is None else messages_per_exchange
+    known = {"name": name, "group": group, "averaged": group in ("ring", "random"), "messages_per_exchange": moved}
+    return known | {"processes": processes, "rings": sizes, "methods": list(methods)}
 
 
 def patterns(ranks, methods):
@@ -65,14 +60,8 @@ def patterns(ranks, methods):
 def steady(latency_seconds=2e-6, link=1e9):
     """Bandwidth in byte/s that a process sees at a message length, with a latency and an asymptotic bandwidth; random
     placement costs a third, the methods differ by little."""
-    method_factor = {
-        "sendrecv": 1.0,
-        "alltoallv": 0.7,
-        "nonblocking": 1.1,
-        "neighbor": 1.2,
-        "persistent": 1.15,
-        "blocking": 1.0,
-    }
+    method_factor = {"sendrecv": 1.0, "alltoallv": 0.7, "nonblocking": 1.1, "blocking": 1.0}
+    method_factor |= {"neighbor": 1.2, "persistent": 1.15}
 
     def bandwidth(name, method, length, repetition, plan_entry):
         placement = 2 / 3 if name.startswith(("random", "worst", "bisection-worst")) else 1.0
@@ -86,7 +75,7 @@ def steady(latency_seconds=2e-6, link=1e9):
 def exchanged(records):
     """Bytes of all loops, each with one exchange that is not timed."""
     [planned] = [record["patterns"] for record in records if record["record"] == "plan"]
-    messages = {entry["name"]: entry["messages_per_exchange"] for entry in planned}
+    messages = {pattern["name"]: pattern["messages_per_exchange"] for pattern in planned}
     loops = [record for record in records if record["record"] in ("measurement", "latency", "trial")]
     return sum(m["message_bytes"] * messages.get(m["pattern"], 0) * (m["loop_length"] + 1) for m in loops)
 
@@ -105,15 +94,9 @@ def b_eff_log(
     byte/s; `only` picks patterns by name."""
     bandwidth = bandwidth or steady()
     l_max = min(128 * MIB, memory_per_process_bytes // 128)
-    planned = [entry for entry in patterns(ranks, methods) if only is None or only(entry["name"])]
+    planned = [pattern for pattern in patterns(ranks, methods) if only is None or only(pattern["name"])]
     received = derived(exchanged)
-    run = run_record(
-        "b_eff",
-        ranks,
-        nodes,
-        memory_per_process_bytes,
-        options_of,
-    ) | {"simulated": simulated}
+    run = run_record("b_eff", ranks, nodes, memory_per_process_bytes, options_of) | {"simulated": simulated}
     if simulated:
         run["provenance"]["preloaded"] = None
     measured = [
@@ -123,59 +106,34 @@ def b_eff_log(
         if not (simulated and record["record"] in ("probe", "memory_copy"))
     ]
     in_loops = sum(record.get("elapsed_seconds", 0) for record in measured)
-    plan = {
-        "message_bytes": lengths(l_max),
-        "l_max_bytes": l_max,
-        "buffer_bytes": 8 * l_max,
-        "repetitions": repetitions,
-        "first_loop_length": 300,
-        "longest_loop_length": 100000,
-        "random_patterns": 30,
-        "time_budget_seconds": 300.0,
-        "seed": 20260101,
-        "methods": [
-            *({"name": method, "averaged": method in AVERAGED} for method in methods),
-            {"name": "blocking", "averaged": False},
-        ],
-        "patterns": planned,
-        "matchings": {
-            "count": 0,
-            "lengths": [lengths(l_max)[place] for place in (12, 16, 20)],
-            "loop_lengths": [300, 30, 3],
-            "resolution": "process",
-            "groups": None,
-            "all_pairs": False,
-            "reserved_seconds": 0.0,
-        },
-    }
-    return complete(
-        run,
-        plan,
-        measured,
-        1.05 * in_loops + 1,
-        check={"received_bytes": received, "checked_bytes": received},
-    )
+    named = [{"name": method, "averaged": method in AVERAGED} for method in (*methods, "blocking")]
+    plan = entry(PLAN, message_bytes=lengths(l_max), l_max_bytes=l_max, buffer_bytes=8 * l_max, repetitions=repetitions)
+    plan |= {"methods": named, "patterns": planned}
+    plan["matchings"]["lengths"] = [lengths(l_max)[place] for place in (12, 16, 20)]
+    check = {"received_bytes": received, "checked_bytes": received}
+    return complete(run, plan, measured, 1.05 * in_loops + 1, check=check)
+
+
+PLAN = """"first_loop_length": 300, "longest_loop_length": 100000, "random_patterns": 30, "time_budget_seconds": 300.0,
+"seed": 20260101, "matchings": {"count": 0, "loop_lengths": [300, 30, 3], "resolution": "process", "groups": null,
+    "all_pairs": false, "reserved_seconds": 0.0}"""
+# Options that are fields of the plan.
+PLANNED = {"time-budget": "time_budget_seconds", "longest-loop": "longest_loop_length"}
+PLANNED |= {name: name.replace("-", "_") for name in ("seed", "first-loop-length", "repetitions", "random-patterns")}
 
 
 def options_of(run, plan, _):
     """Those that the plan of a log determines."""
     asked = plan["matchings"]
-    return {
-        "memory-per-process": None,
-        "time-budget": plan["time_budget_seconds"],
-        "patterns": list(dict.fromkeys(entry["group"] for entry in plan["patterns"])),
-        "methods": [method["name"] for method in plan["methods"]],
-        "seed": plan["seed"],
-        "first-loop-length": plan["first_loop_length"],
-        "longest-loop": plan["longest_loop_length"],
-        "repetitions": plan["repetitions"],
-        "random-patterns": plan["random_patterns"],
+    groups = list(dict.fromkeys(pattern["group"] for pattern in plan["patterns"]))
+    pairwise = {
         "matchings": asked["count"],
         "node-groups": asked["groups"] and "groups.txt",
         "all-pairs": asked["all_pairs"],
-        "memory": None,
-        "memory-anyway": False,
     }
+    chosen = {"patterns": groups, "methods": [method["name"] for method in plan["methods"]]}
+    planned = {option: plan[name] for option, name in PLANNED.items()}
+    return entry('"memory-per-process": null, "memory": null, "memory-anyway": false', **planned, **chosen, **pairwise)
 
 
 def averaged_log(**options):
@@ -190,42 +148,31 @@ def one_repetition(planned, message_bytes, repetition, bandwidth, hosts):
     probed = [round_trips if len(host["ranks"]) > 1 else None for host in hosts]
     yield {"record": "probe", "repetition": repetition, "hosts": probed}
     copied = min(8 * message_bytes[-1], 4 * MIB)
-    yield {
-        "record": "memory_copy",
-        "repetition": repetition,
-        "copied_bytes": copied,
-        "seconds": len(hosts) * [copied / 1e9],
-    }
-    for entry in planned:
-        methods = entry["methods"]
+    copy = {"record": "memory_copy", "repetition": repetition, "copied_bytes": copied}
+    yield copy | {"seconds": len(hosts) * [copied / 1e9]}
+    for pattern in planned:
+        methods = pattern["methods"]
         if repetition == 1:
-            yield from (loop(entry, method, 1, 1, bandwidth, "trial") for method in methods for _ in range(3))
+            yield from (loop(pattern, method, 1, 1, bandwidth, "trial") for method in methods for _ in range(3))
         for length in message_bytes:
-            yield from (loop(entry, method, length, repetition, bandwidth) for method in methods)
-            if length == 1 and entry["group"] in ("ring", "ping_pong"):
+            yield from (loop(pattern, method, length, repetition, bandwidth) for method in methods)
+            if length == 1 and pattern["group"] in ("ring", "ping_pong"):
                 for method in [method for method in methods if method in AVERAGED] or methods:
-                    yield loop(entry, method, 1, repetition, bandwidth, "latency")
+                    yield loop(pattern, method, 1, repetition, bandwidth, "latency")
 
 
-def loop(entry, method, length, repetition, bandwidth, kind="measurement"):
+def loop(planned, method, length, repetition, bandwidth, kind="measurement"):
     """One timed loop; its length is that of the first repetition's."""
-    first, rate = (bandwidth(entry["name"], method, length, number, entry) for number in (0, repetition - 1))
-    moved = length * entry["messages_per_exchange"]
+    first, rate = (bandwidth(planned["name"], method, length, number, planned) for number in (0, repetition - 1))
+    moved = length * planned["messages_per_exchange"]
     loop_length = {"latency": 10000, "trial": 1}.get(kind) or (
         300 if length == 1 else min(100000, max(1, math.ceil(0.0025 * first / moved)))
     )
     elapsed = moved * loop_length / rate
-    return {
-        "record": kind,
-        "repetition": repetition,
-        "pattern": entry["name"],
-        "method": method,
-        "message_bytes": length,
-        "loop_length": loop_length,
-        "elapsed_seconds": elapsed,
-        "fastest_seconds": 0.97 * elapsed,
-        "slowest_message_seconds": elapsed * entry["processes"] / entry["messages_per_exchange"],
-    }
+    place = {"record": kind, "repetition": repetition, "pattern": planned["name"], "method": method}
+    slowest = elapsed * planned["processes"] / planned["messages_per_exchange"]
+    seconds = {"elapsed_seconds": elapsed, "fastest_seconds": 0.97 * elapsed, "slowest_message_seconds": slowest}
+    return {**place, "message_bytes": length, "loop_length": loop_length, **seconds}
 
 
 def retimed(record, elapsed_seconds, fastest_seconds=None):
@@ -258,17 +205,9 @@ def loops_of(records, kind, pattern):
 
 def budget(pattern, length, reduced_to, methods, repetition=1, loops="bandwidth"):
     """The record of a budget that did not suffice."""
-    return {
-        "record": "budget",
-        "repetition": repetition,
-        "loops": loops,
-        "pattern": pattern,
-        "message_bytes": length,
-        "reduced_to": reduced_to,
-        "methods": methods,
-        "elapsed_seconds": 100.0,
-        "estimate_seconds": 400.0,
-    }
+    place = {"repetition": repetition, "loops": loops, "pattern": pattern, "message_bytes": length}
+    known = entry('"record": "budget", "elapsed_seconds": 100.0, "estimate_seconds": 400.0', **place)
+    return known | {"reduced_to": reduced_to, "methods": methods}
 
 
 def stopped_log(repetition, pattern, needed=None, **run):
@@ -276,12 +215,7 @@ def stopped_log(repetition, pattern, needed=None, **run):
     records = b_eff_log(methods=AVERAGED, only=lambda name: name.startswith(("ring", "random", "worst")), **run)
     at = records.index(first(records, record="measurement", repetition=repetition, pattern=pattern, message_bytes=64))
     end = records.index(first(records, record="data_check"))
-    stop = {
-        "record": "stop",
-        "repetition": repetition,
-        "pattern": pattern,
-        "message_bytes": 64,
-        "elapsed_seconds": 525.0,
-    }
+    place = {"repetition": repetition, "pattern": pattern}
+    stop = entry('"record": "stop", "message_bytes": 64, "elapsed_seconds": 525.0', **place)
     stop |= {"needed_budget_seconds": needed} if needed else {}
     return numbered([*records[:at], stop, *records[end:]])

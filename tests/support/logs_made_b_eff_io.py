@@ -3,6 +3,7 @@
 function that the test chooses, so that the test knows the score."""
 
 from logs_made import GIB, KIB, MIB, complete, numbered, run_record, striping
+from logs_made import entry as entry_of
 
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
 METHODS = ("write", "rewrite", "read")
@@ -14,17 +15,8 @@ UNITS = {  # by hand, from the paper's table 2
     "segmented-collective": (0, 2, 2, 1, 1, 1, 1, 2, 0),
 }
 CHUNKS = (MIB, "m_part", MIB, 32 * KIB, KIB, 32 * KIB + 8, KIB + 8, MIB + 8, None)
-SCATTERED = (
-    (MIB, MIB),
-    ("m_part", "m_part"),
-    (MIB, 2 * MIB),
-    (MIB, MIB),
-    (32 * KIB, MIB),
-    (KIB, MIB),
-    (32 * KIB + 8, MIB + 256),
-    (KIB + 8, MIB + 8 * KIB),
-    (MIB + 8, MIB + 8),
-)
+SCATTERED = ((MIB, MIB), ("m_part", "m_part"), (MIB, 2 * MIB), (MIB, MIB), (32 * KIB, MIB), (KIB, MIB))
+SCATTERED += ((32 * KIB + 8, MIB + 256), (KIB + 8, MIB + 8 * KIB), (MIB + 8, MIB + 8))
 PERIOD_BYTES = 4099 * 4096
 
 
@@ -34,15 +26,8 @@ def patterns(m_part):
         sizes = SCATTERED if name == "scatter" else [(chunk, chunk) for chunk in CHUNKS]
         for units, (chunk, call) in zip(UNITS[name], sizes):
             put = {"m_part": m_part}
-            planned.append(
-                {
-                    "pattern": len(planned),
-                    "type": name,
-                    "chunk_bytes": put.get(chunk, chunk),
-                    "call_bytes": put.get(call, call),
-                    "units": units,
-                }
-            )
+            sizes_of = {"chunk_bytes": put.get(chunk, chunk), "call_bytes": put.get(call, call), "units": units}
+            planned.append({"pattern": len(planned), "type": name, **sizes_of})
     return planned
 
 
@@ -126,137 +111,68 @@ def b_eff_io_log(
                         each = times_of_processes(
                             [speed(rank // -(-ranks // nodes), method, name) for rank in range(partition)]
                         )
+                    place = {"partition": partition, "method": method, "type": name}
+                    by_time = "space" if full else "time"
+                    ended_by = by_time if method == "write" and time_driven and share else "count"
                     moving.append(
-                        {
-                            "record": "measurement",
-                            "partition": partition,
-                            "method": method,
-                            "type": name,
-                            "pattern": entry["pattern"],
-                            "chunk_bytes": entry["chunk_bytes"] or call,
-                            "call_bytes": call,
-                            "calls_min": written[key],
-                            "calls_max": written[key],
-                            "calls_sum": written[key] * partition,
-                            "bytes": moved,
-                            "ended_by": ("space" if full else "time")
-                            if method == "write" and time_driven and share
-                            else "count",
-                            "scheduled_seconds": share,
-                            "elapsed_seconds": seconds,
-                            "position_seconds": 0.0,
-                            "access_seconds": access * seconds,
-                            "access_fastest_seconds": access * min(each) * seconds if each else 0.8 * seconds,
-                            "sync_seconds": sync * seconds,
-                            "agreement_seconds": agrees * 0.04 * seconds,
-                            "agreement_fastest_seconds": agrees * 0.001 * seconds,
-                            "agreements": agrees * min(12, written[key] + 1),
-                            "first_done_seconds": 0.85 * seconds,
-                            "last_done_seconds": access * seconds,
-                            "hints": None,
-                        }
+                        {"record": "measurement", **place, "pattern": entry["pattern"], "hints": None}
+                        | {"chunk_bytes": entry["chunk_bytes"] or call, "call_bytes": call, "bytes": moved}
+                        | {"calls_min": written[key], "calls_max": written[key], "calls_sum": written[key] * partition}
+                        | {"ended_by": ended_by, "scheduled_seconds": share, "elapsed_seconds": seconds}
+                        | {"position_seconds": 0.0, "access_seconds": access * seconds, "sync_seconds": sync * seconds}
+                        | {"access_fastest_seconds": access * min(each) * seconds if each else 0.8 * seconds}
+                        | {"agreement_seconds": agrees * 0.04 * seconds}
+                        | {"agreement_fastest_seconds": agrees * 0.001 * seconds}
+                        | {"agreements": agrees * min(12, written[key] + 1)}
+                        | {"first_done_seconds": 0.85 * seconds, "last_done_seconds": access * seconds}
                     )
                     if each:
-                        moving.append(
-                            {
-                                "record": "process_times",
-                                "partition": partition,
-                                "method": method,
-                                "type": name,
-                                "pattern": entry["pattern"],
-                                "calls": [written[key]] * partition,
-                                "access_seconds": [rounded(access * seconds * one) for one in each],
-                                "sync_seconds": [rounded(sync * seconds * one) for one in each],
-                            }
-                        )
+                        times = {
+                            f"{part}_seconds": [rounded(share * seconds * one) for one in each]
+                            for part, share in (("access", access), ("sync", sync))
+                        }
+                        calls = {"pattern": entry["pattern"], "calls": [written[key]] * partition}
+                        moving.append({"record": "process_times", **place, **calls, **times})
                 open_close = overhead_share * seconds_of_type / 2
-                moving.append(
-                    {
-                        "record": "pattern_type",
-                        "partition": partition,
-                        "method": method,
-                        "type": name,
-                        "files": partition if name == "separate" else 1,
-                        "bytes": bytes_of_type,
-                        "file_bytes": bytes_of_type,
-                        "striping": [striping()],
-                        "segment_bytes": None if time_driven else segments[partition, name],
-                        "cached_bytes": None,
-                        "open_seconds": open_close,
-                        "close_seconds": open_close,
-                        "elapsed_seconds": seconds_of_type,
-                        "hints": {},
-                    }
-                )
+                files = {"files": partition if name == "separate" else 1, "striping": [striping()]}
+                sizes = {"bytes": bytes_of_type, "file_bytes": bytes_of_type, "cached_bytes": None}
+                segment = {"segment_bytes": None if time_driven else segments[partition, name], "hints": {}}
+                seconds = {"open_seconds": open_close, "close_seconds": open_close, "elapsed_seconds": seconds_of_type}
+                place = {"record": "pattern_type", "partition": partition, "method": method, "type": name}
+                moving.append(place | files | sizes | segment | seconds)
                 elapsed += seconds_of_type
                 read += bytes_of_type * (method == "read")
     run = run_record("b_eff_io", ranks, nodes, node_memory // -(-ranks // nodes), options_of, "lustre")
-    plan = {
-        "form": form,
-        "partitions": list(partitions),
-        "scheduled_seconds": scheduled,
-        "units_sum": 64,
-        "methods": list(METHODS),
-        "node_memory_bytes": node_memory,
-        "m_part_bytes": m_part,
-        "alignment_bytes": alignment,
-        "cache_bytes": cache,
-        "space_limit_bytes": space_limit,
-        "termination": "geometric",
-        "file_pointers": "shared",
-        "check": "sample",
-        "evict": False,
-        "read_shift": None,
-        "fill_memory_percent": None,
-        "process_times": "process",
-        "types": [
-            {
-                "name": name,
-                "number": number,
-                "averaged": True,
-                "collective": name not in ("separate", "segmented"),
-                "separate": name == "separate",
-            }
-            for number, name in enumerate(TYPES)
-        ],
-        "patterns": planned,
-    }
-    return complete(
-        run,
-        plan,
-        [{"record": "mpi_io", "component": "romio"}, *moving],
-        1.01 * elapsed + 1,
-        check={"read_bytes": read, "checked_bytes": checked},
-    )
+    types = [
+        {"name": name, "number": number, "averaged": True, "separate": name == "separate"}
+        | {"collective": name not in ("separate", "segmented")}
+        for number, name in enumerate(TYPES)
+    ]
+    asked = {"form": form, "partitions": list(partitions), "scheduled_seconds": scheduled, "methods": list(METHODS)}
+    sizes = {"node_memory_bytes": node_memory, "m_part_bytes": m_part, "alignment_bytes": alignment}
+    limits = {"cache_bytes": cache, "space_limit_bytes": space_limit}
+    plan = entry_of(PLAN, **asked, **sizes, **limits, types=types, patterns=planned)
+    check = {"read_bytes": read, "checked_bytes": checked}
+    return complete(run, plan, [{"record": "mpi_io", "component": "romio"}, *moving], 1.01 * elapsed + 1, check=check)
+
+
+PLAN = """"units_sum": 64, "termination": "geometric", "file_pointers": "shared", "check": "sample", "evict": false,
+"process_times": "process", "read_shift": null, "fill_memory_percent": null"""
+OPTIONS = """"directory": "/scratch", "dry-run": false, "memory-per-process": null, "hints": null, "keep": false,
+"watchdog": 600.0, "seed": 1"""
+# Options that are fields of the plan.
+PLANNED = {"scheduled-time": "scheduled_seconds", "methods": "methods", "largest-chunk": "m_part_bytes"}
+PLANNED |= {"alignment": "alignment_bytes", "cache-size": "cache_bytes", "space-limit": "space_limit_bytes"}
+PLANNED |= {"evict": "evict", "fill-memory": "fill_memory_percent"}
 
 
 def options_of(run, plan, _):
     """Those that the plan of a log determines."""
-    return {
-        "directory": "/scratch",
-        "scheduled-time": plan["scheduled_seconds"],
-        "partitions": ",".join(map(str, plan["partitions"])),
-        "quick": plan["form"] == "quick",
-        "top-clusters": plan["form"] == "top-clusters",
-        "dry-run": False,
-        "types": [entry["name"] for entry in plan["types"]],
-        "methods": plan["methods"],
-        "memory-per-process": None,
-        "largest-chunk": plan["m_part_bytes"],
-        "alignment": plan["alignment_bytes"],
-        "cache-size": plan["cache_bytes"],
-        "space-limit": plan["space_limit_bytes"],
-        "hints": None,
-        "individual-pointers": plan["file_pointers"] == "individual",
-        "agree-per-access": plan["termination"] == "per-access",
-        "check-all": plan["check"] == "all",
-        "evict": plan["evict"],
-        "read-shift": plan["read_shift"] is not None,
-        "fill-memory": plan["fill_memory_percent"],
-        "keep": False,
-        "watchdog": 600.0,
-        "seed": 1,
-    }
+    lists = {"partitions": ",".join(map(str, plan["partitions"])), "types": [entry["name"] for entry in plan["types"]]}
+    forms = {form: plan["form"] == form for form in ("quick", "top-clusters")}
+    forms |= {"individual-pointers": plan["file_pointers"] == "individual", "check-all": plan["check"] == "all"}
+    forms |= {"agree-per-access": plan["termination"] == "per-access", "read-shift": plan["read_shift"] is not None}
+    return entry_of(OPTIONS, **{option: plan[name] for option, name in PLANNED.items()}, **lists, **forms)
 
 
 def b_eff_io_on_servers(speed, servers=5, told=True, method_shift=0):

@@ -6,17 +6,8 @@ import math
 from logs_made import complete, run_record, striping
 
 STAGES = ["initialise", "series_1", "transpose", "exchange", "series_2", "verify"]
-IO = {
-    "open": True,
-    "read": True,
-    "write": True,
-    "flush": True,
-    "plan": False,
-    "fft": False,
-    "compute": False,
-    "exchange": False,
-    "wait": False,
-}
+IO = dict.fromkeys(("open", "read", "write", "flush"), True)
+IO |= dict.fromkeys(("plan", "fft", "compute", "exchange", "wait"), False)
 # which activities take place in which stage, and how often the matrix is moved by them
 TOOK_PLACE = {
     "initialise": ["open", "write", "flush", "plan", "compute", "wait"],
@@ -61,19 +52,10 @@ def ftio_log(
         )
     ]
     whole = sum(max(record["elapsed_seconds"]) for record in measured if record["record"] == "repetition")
-    plan = {
-        "input_parameter": i,
-        "matrix_width": width,
-        "square_width": i * i,
-        "matrix_bytes": matrix,
-        "repetitions": repetitions,
-        "storage": storage,
-        "direct": direct,
-        "exchange_buffer_bytes": 2**22,
-        "stages": STAGES,
-        "activities": [{"name": name, "io": io} for name, io in IO.items()],
-        "process_times": "process",
-    }
+    sizes = {"input_parameter": i, "matrix_width": width, "square_width": i * i, "matrix_bytes": matrix}
+    asked = {"repetitions": repetitions, "storage": storage, "direct": direct, "exchange_buffer_bytes": 2**22}
+    activities = [{"name": name, "io": io} for name, io in IO.items()]
+    plan = {**sizes, **asked, "stages": STAGES, "activities": activities, "process_times": "process"}
     start = {"record": "start", "directory": "/scratch/ftio-abcdef", "kept": False, "resident_bytes": 15 * 2**20}
     run = run_record("ftio", ranks, nodes, memory_per_process_bytes, options_of, filesystem)
     return complete(run, plan, [start, *measured], 1.01 * whole + 1)
@@ -82,15 +64,9 @@ def ftio_log(
 def options_of(run, plan, records):
     """Those that the plan of a log determines."""
     start = next((record for record in records if record["record"] == "start"), {"kept": False})
-    return {
-        "input": str(plan["input_parameter"]),
-        "directory": "/scratch",
-        "storage": plan["storage"],
-        "direct": plan["direct"],
-        "repeat": plan["repetitions"],
-        "exchange-buffer": plan["exchange_buffer_bytes"],
-        "keep": start["kept"],
-    }
+    asked = {"input": str(plan["input_parameter"]), "directory": "/scratch", "repeat": plan["repetitions"]}
+    kept = {"exchange-buffer": plan["exchange_buffer_bytes"], "keep": start["kept"]}
+    return {**asked, "storage": plan["storage"], "direct": plan["direct"], **kept}
 
 
 def calls(stage, activity, ranks, width, storage):
@@ -108,10 +84,8 @@ def calls(stage, activity, ranks, width, storage):
 def one_repetition(
     ranks, width, matrix, repetition, seconds, cycles, flops, time_stamp_cycles, relative_difference, storage
 ):
-    sums = {
-        name: [0.0] * ranks
-        for name in ("elapsed_seconds", "io_seconds", "transform_elapsed_seconds", "transform_io_seconds")
-    }
+    names = ("elapsed_seconds", "io_seconds", "transform_elapsed_seconds", "transform_io_seconds")
+    sums = {name: [0.0] * ranks for name in names}
     records = []
     whole = [
         math.fsum(seconds(stage, activity, process, repetition) for stage in STAGES for activity in TOOK_PLACE[stage])
@@ -132,45 +106,20 @@ def one_repetition(
                     ):
                         sums[name][process] += time
             moves = activity in ("read", "write") or activity == stage == "exchange"
-            records.append(
-                {
-                    "record": "measurement",
-                    "repetition": repetition,
-                    "stage": stage,
-                    "activity": activity,
-                    "elapsed_seconds": max(times),
-                    "fastest_seconds": min(times),
-                    "mean_seconds": math.fsum(times) / ranks,
-                    "bytes": moved if moves else 0,
-                    "calls": calls(stage, activity, ranks, width, storage),
-                }
-            )
+            place = {"repetition": repetition, "stage": stage, "activity": activity}
+            spread = {"elapsed_seconds": max(times), "fastest_seconds": min(times)}
+            spread |= {"mean_seconds": math.fsum(times) / ranks}
+            done = {"bytes": moved if moves else 0, "calls": calls(stage, activity, ranks, width, storage)}
+            records.append({"record": "measurement", **place, **spread, **done})
             if IO[activity] or activity == "compute":
-                names = {name: records[-1][name] for name in ("repetition", "stage", "activity")}
-                records.append(
-                    {"record": "process_times", **names, "seconds": [float(f"{time:.4g}") for time in times]}
-                )
-    records.append(
-        {
-            "record": "repetition",
-            "repetition": repetition,
-            **sums,
-            "nominal_flops": 10 * width * width * math.log2(width),
-            "counters": {
-                "cycles": cycles,
-                "cycles_reason": None if cycles else "not permitted",
-                "flops": flops,
-                "flops_reason": None if flops else "not permitted",
-                "time_stamp_cycles": time_stamp_cycles,
-            },
-            "verification": {
-                "total_difference": 1e-9,
-                "largest_difference": 1e-12,
-                "largest_relative_difference": relative_difference,
-                "tolerated_relative_difference": 4 * 2.0**-52 * width**2,
-            },
-            "striping": [striping()],
-            "peak_resident_bytes": 20 * 2**20,
-        }
-    )
+                rounded = [float(f"{time:.4g}") for time in times]
+                records.append({"record": "process_times", **place, "seconds": rounded})
+    counters = {"cycles": cycles, "flops": flops, "time_stamp_cycles": time_stamp_cycles}
+    counters |= {f"{name}_reason": None if counters[name] else "not permitted" for name in ("cycles", "flops")}
+    verification = {"total_difference": 1e-9, "largest_difference": 1e-12}
+    verification |= {"largest_relative_difference": relative_difference}
+    verification |= {"tolerated_relative_difference": 4 * 2.0**-52 * width**2}
+    done = {"nominal_flops": 10 * width * width * math.log2(width), "counters": counters, "verification": verification}
+    known = {"record": "repetition", "repetition": repetition, "striping": [striping()]}
+    records.append({**known, **sums, **done, "peak_resident_bytes": 20 * 2**20})
     return records

@@ -29,19 +29,9 @@ def matched_log(speeds, suspects=(), again=None, **options):
                     sends_only = (direction == "up" and a < b) or (direction == "down" and a > b)
                     transfer = loops[length] * (1e-6 + length / (1e9 * min(speeds[a], speeds[b])))
                     seconds[a] = 1e-8 if sends_only else transfer
-                measured.append(
-                    {
-                        "record": "matching",
-                        "processes": "one_per_node",
-                        "scope": "all",
-                        "matching": index,
-                        "direction": direction,
-                        "message_bytes": length,
-                        "loop_length": loops[length],
-                        "partners": partners,
-                        "seconds": seconds,
-                    }
-                )
+                place = {"processes": "one_per_node", "scope": "all", "matching": index, "direction": direction}
+                loop = {"message_bytes": length, "loop_length": loops[length], "partners": partners}
+                measured.append({"record": "matching", **place, **loop, "seconds": seconds})
                 received += len(pairs) // (1 if direction == "both" else 2) * length * (loops[length] + 1)
     measured.append({"record": "suspects", "suspects": suspects})
     for suspect in suspects:
@@ -50,18 +40,9 @@ def matched_log(speeds, suspects=(), again=None, **options):
         for repetition in (1, 2, 3):
             for a, b in ((node, good[0]), (node, good[1]), (good[0], good[1])):
                 transfer = 3 * (1e-6 + lengths[2] / (1e9 * min(alone[a], alone[b])))
-                measured.append(
-                    {
-                        "record": "confirmation",
-                        "suspect": node,
-                        "repetition": repetition,
-                        "processes": "one_per_node",
-                        "pair": [a, b],
-                        "message_bytes": lengths[2],
-                        "loop_length": 3,
-                        "seconds": [transfer, transfer],
-                    }
-                )
+                place = {"suspect": node, "repetition": repetition, "processes": "one_per_node", "pair": [a, b]}
+                loop = {"message_bytes": lengths[2], "loop_length": 3, "seconds": [transfer, transfer]}
+                measured.append({"record": "confirmation", **place, **loop})
                 received += 2 * lengths[2] * 4
     left_out = {"loops": "patterns", "scope": None, "measured": 0, "elapsed_seconds": 1.0}
     if any(pattern["averaged"] for pattern in plan["patterns"]):
@@ -69,15 +50,7 @@ def matched_log(speeds, suspects=(), again=None, **options):
     check = of_kind(base, "data_check")[0]
     total = int(check["received_bytes"]) + received
     end = base[-1]["elapsed_seconds"] + sum(max(s or 0 for s in m.get("seconds", [0])) for m in measured)
-    matchings = {
-        "count": MATCHINGS,
-        "lengths": lengths,
-        "loop_lengths": list(loops.values()),
-        "resolution": "process",
-        "groups": None,
-        "all_pairs": False,
-        "reserved_seconds": 0.05 * plan["time_budget_seconds"],
-    }
+    matchings = plan["matchings"] | {"count": MATCHINGS, "reserved_seconds": 0.05 * plan["time_budget_seconds"]}
     place = base.index(check)
     made = [base[0], plan | {"matchings": matchings}, *base[2:place], *measured]
     made.append(check | {"received_bytes": total, "checked_bytes": total})

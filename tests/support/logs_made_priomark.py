@@ -2,7 +2,9 @@
 """Logs of PRIOMark made for tests. The bandwidth of every case is a function that the test chooses, so that the test
 knows the score."""
 
-from logs_made import GIB, KIB, MIB, calls_of, complete, run_record, striping
+from itertools import product
+
+from logs_made import GIB, KIB, MIB, calls_of, complete, entry, run_record, striping
 
 SUMMARIES = {
     "common_file": "one file, a consecutive range of blocks for each process",
@@ -28,41 +30,22 @@ SHARES = {"write": None, "read": None, "backwards-read": None}
 
 def options_of(run, plan, _):
     """Those that the plan of a log determines."""
-    return {
-        "workload": plan["workload"],
-        "directory": "/scratch",
-        "only": None,
-        "plugins": None,
-        "cache-size": plan["cache_bytes"],
-        "read-shift": plan["read_shift"] is not None,
-        "fill-memory": plan["fill_memory_percent"],
-        "dry-run": False,
-        "keep": False,
-    }
+    memory = {"cache-size": plan["cache_bytes"], "fill-memory": plan["fill_memory_percent"]}
+    return entry(OPTIONS, workload=plan["workload"], **memory, **{"read-shift": plan["read_shift"] is not None})
+
+
+OPTIONS = '"directory": "/scratch", "only": null, "plugins": null, "dry-run": false, "keep": false'
 
 
 def cases(benchmarks, process_bytes, block_bytes, read_share, target):
     planned = []
     for name, patterns, methods in OFFERED:
-        if name not in benchmarks:
-            continue
-        for size in process_bytes:
-            for block in block_bytes if name != "async" else (size,):
-                for pattern in patterns:
-                    for method in methods:
-                        planned.append(
-                            {
-                                "case": len(planned) + 1,
-                                "benchmark": name,
-                                "pattern": pattern,
-                                "method": method,
-                                "process_bytes": size,
-                                "block_bytes": block,
-                                "read_share": SHARES.get(pattern, read_share),
-                                "direct": name == "raw",
-                                "target": target if name == "raw" else "directory",
-                            }
-                        )
+        sizes = product(process_bytes, block_bytes if name != "async" else (None,))
+        for (size, block), pattern, method in product(sizes, patterns, methods) if name in benchmarks else ():
+            how = {"benchmark": name, "pattern": pattern, "method": method, "direct": name == "raw"}
+            bytes_of = {"process_bytes": size, "block_bytes": block or size}
+            where = {"read_share": SHARES.get(pattern, read_share), "target": target if name == "raw" else "directory"}
+            planned.append({"case": len(planned) + 1, **how, **bytes_of, **where})
     return planned
 
 
@@ -79,16 +62,9 @@ def latencies(operation, calls, seconds):
     mean = seconds / (calls + 9)
     edges = [(0.98 * mean, 1.01 * mean, calls - 1), (9.9 * mean, 10.1 * mean, 1)]
     edges = [edge for edge in edges if edge[2]]
-    return {
-        "operation": operation,
-        "calls": calls,
-        "sum_seconds": (calls - 1) * mean + 10 * mean,
-        "shortest_seconds": mean,
-        "longest_seconds": 10 * mean,
-        "from_seconds": [edge[0] for edge in edges],
-        "to_seconds": [edge[1] for edge in edges],
-        "bin_calls": [edge[2] for edge in edges],
-    }
+    sums = {"sum_seconds": (calls - 1) * mean + 10 * mean, "shortest_seconds": mean, "longest_seconds": 10 * mean}
+    bins = {name: [edge[n] for edge in edges] for n, name in enumerate(("from_seconds", "to_seconds", "bin_calls"))}
+    return {"operation": operation, "calls": calls, **sums, **bins}
 
 
 def transfers(operation, ranks, seconds):
@@ -99,15 +75,9 @@ def transfers(operation, ranks, seconds):
 def times_of_processes(record, speeds):
     """`speeds` are those of the processes, as shares of the usual one: the slowest one has the time of the record."""
     record["fastest_seconds"] = record["elapsed_seconds"] * min(speeds) / max(speeds)
-    return {
-        "record": "process_times",
-        "case": record["case"],
-        "repetition": record["repetition"],
-        **{
-            name: [float(f"{record[name] * min(speeds) / speed:.4g}") for speed in speeds]
-            for name in ("elapsed_seconds", "access_seconds")
-        },
-    }
+    names = ("elapsed_seconds", "access_seconds")
+    times = {name: [float(f"{record[name] * min(speeds) / speed:.4g}") for speed in speeds] for name in names}
+    return {"record": "process_times", "case": record["case"], "repetition": record["repetition"], **times}
 
 
 def measured_seconds(record):
@@ -130,32 +100,24 @@ def measurement(case, repetition, ranks, bandwidth, evicted):
             "calculation_overlapped_seconds": [1.2 * access] * ranks,
             "covered": [1.0] * ranks,
         }
-    return {
-        "record": "measurement",
-        "repetition": repetition,
-        **case,
-        "evicted": evicted
-        and case["target"] != "device"
-        and (case["benchmark"] == "async" or case["pattern"] != "write"),
-        "read_calls": reads,
-        "write_calls": writes,
-        "read_bytes": reads * case["block_bytes"],
-        "written_bytes": writes * case["block_bytes"],
-        "elapsed_seconds": seconds,
-        "fastest_seconds": 0.95 * seconds,
-        "open_seconds": 1e-4,
-        "access_seconds": access,
-        "sync_seconds": seconds - access,
-        "close_seconds": 1e-5,
-        "latencies": [
-            transfers(operation, ranks, access)
-            if case["benchmark"] == "async"
-            else latencies(operation, calls, access * ranks * calls / (reads + writes))
-            for operation, calls in (("read", reads), ("write", writes))
-            if calls
-        ],
+    kind = case["benchmark"]
+    on_files = case["target"] != "device"
+    moved = {"read_bytes": reads * case["block_bytes"], "written_bytes": writes * case["block_bytes"]}
+    times = {"elapsed_seconds": seconds, "fastest_seconds": 0.95 * seconds, "open_seconds": 1e-4, "close_seconds": 1e-5}
+    times |= {"access_seconds": access, "sync_seconds": seconds - access}
+    operations = [(name, calls) for name, calls in (("read", reads), ("write", writes)) if calls]
+    histograms = [
+        transfers(name, ranks, access)
+        if kind == "async"
+        else latencies(name, calls, access * ranks * calls / (reads + writes))
+        for name, calls in operations
+    ]
+    record = {"record": "measurement", "repetition": repetition, **case, "read_calls": reads, "write_calls": writes}
+    record |= {"evicted": evicted and on_files and (kind == "async" or case["pattern"] != "write"), **moved, **times}
+    return record | {
+        "latencies": histograms,
         "values": values,
-        "striping": [striping()] if case["benchmark"] in FILES and case["target"] != "device" else [],
+        "striping": [striping()] if kind in FILES and on_files else [],
     }
 
 
@@ -194,38 +156,14 @@ def priomark_log(
     records = [record for both in zip(measured, times) for record in both]
     named = list(dict.fromkeys(case["benchmark"] for case in planned))
     by_mpi_io = any(case["method"] in MPI_IO for case in planned)
-    run = run_record(
-        "priomark",
-        ranks,
-        nodes,
-        node_memory // -(-ranks // nodes),
-        options_of,
-        filesystem,
-    )
-    plan = {
-        "workload": workload,
-        "workload_text": workload_text,
-        "build": build,
-        "seed": 1,
-        "repetitions": repetitions,
-        "check": False,
-        "evict": evicted,
-        "node_memory_bytes": node_memory,
-        "cache_bytes": cache,
-        "latency_relative_error": 1 / 64,
-        "benchmarks": [
-            {
-                "name": name,
-                "summary": SUMMARIES.get(name, "from outside the tree"),
-                "plugin": f"/opt/lib/priomark_{name}.so" if name in plugins else None,
-            }
-            for name in named
-        ],
-        "cases": planned,
-        "read_shift": None,
-        "fill_memory_percent": None,
-        "process_times": "process",
-    }
+    run = run_record("priomark", ranks, nodes, node_memory // -(-ranks // nodes), options_of, filesystem)
+    listed = [{"name": name, "summary": SUMMARIES.get(name, "from outside the tree")} for name in named]
+    for benchmark in listed:
+        name = benchmark["name"]
+        benchmark["plugin"] = f"/opt/lib/priomark_{name}.so" if name in plugins else None
+    asked = {"workload": workload, "workload_text": workload_text, "build": build, "repetitions": repetitions}
+    memory = {"evict": evicted, "node_memory_bytes": node_memory, "cache_bytes": cache}
+    plan = entry(PLAN, **asked, **memory, benchmarks=listed, cases=planned)
     return complete(
         run,
         plan,
@@ -233,3 +171,7 @@ def priomark_log(
         1.1 * sum(map(measured_seconds, measured)) + 1,
         check={"read_bytes": sum(record["read_bytes"] for record in measured), "checked_bytes": 0},
     )
+
+
+PLAN = """"seed": 1, "check": false, "latency_relative_error": 0.015625, "process_times": "process", "read_shift": null,
+"fill_memory_percent": null"""

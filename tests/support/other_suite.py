@@ -20,33 +20,18 @@ def case(metrics, test="scratch", parameters=None, *, node="", result="pass", **
     parameters = parameters or {}
     name = " %".join([test, *(f"{key}={value}" for key, value in parameters.items())])
     implicit = f" %.nid={node} %.part=cluster:cpu" if node else ""
-    return (
-        {
-            "name": name,
-            "display_name": name + implicit,
-            "unique_name": name.replace(" %", "_").replace("=", "_"),
-            "system": "cluster",
-            "partition": "cpu",
-            "environ": "gnu",
-            "fail_phase": None,
-            "fail_reason": None,
-            "fixture": False,
-            "filename": "/centre/disk.py",
-            "result": result,
-            "time_total": 1.0,
-            "job_nodelist": [node or "node1"],
-            "run_index": 0,
-            "num_tasks": 4,
-            "executable": "fio",
-            "executable_opts": ["--rate=40M"],
-            "perfvalues": {
-                f"cluster:cpu:{metric}": list(value) if len(value) == 6 else [value[0], 0, None, None, value[1], "pass"]
-                for metric, value in metrics.items()
-            },
-        }
-        | parameters
-        | variables
-    )
+    names = {"name": name, "display_name": name + implicit, "unique_name": name.replace(" %", "_").replace("=", "_")}
+    perfvalues = {
+        f"cluster:cpu:{metric}": list(value) if len(value) == 6 else [value[0], 0, None, None, value[1], "pass"]
+        for metric, value in metrics.items()
+    }
+    known = {**json.loads(CASE), **names, "result": result, "job_nodelist": [node or "node1"], "perfvalues": perfvalues}
+    return known | parameters | variables
+
+
+CASE = """{"system": "cluster", "partition": "cpu", "environ": "gnu", "fail_phase": null, "fail_reason": null,
+"fixture": false, "filename": "/centre/disk.py", "time_total": 1.0, "run_index": 0, "num_tasks": 4,
+"executable": "fio", "executable_opts": ["--rate=40M"]}"""
 
 
 def session(cases, when, cmdline=NIGHTLY, **extras):

@@ -37,37 +37,22 @@ def case(metrics, *, processes=2, system="local", partition="default", benchmark
         f"{system}:{partition}:{name}": list(value) if len(value) == 6 else [value[0], 0, None, None, value[1], "pass"]
         for name, value in metrics.items()
     }
-    name = f"{benchmark} %num_processes={processes}"
-    return {
-        "name": name,
-        "unique_name": f"{benchmark}_{processes}",
-        "system": system,
-        "partition": partition,
-        "environ": "mpi",
-        "fail_phase": None,
-        "fail_reason": None,
-        "fixture": False,
+    where = {"system": system, "partition": partition, "benchmark": benchmark, "num_processes": processes}
+    names = {"name": f"{benchmark} %num_processes={processes}", "unique_name": f"{benchmark}_{processes}"}
+    files = {
         "filename": f"/checks/{benchmark}.py",
-        "result": result,
-        "time_total": 10.0,
-        "perfvalues": perfvalues,
-        "job_nodelist": ["node1"],
-        "run_index": 0,
-        "benchmark": benchmark,
-        "num_processes": processes,
-        "log_sha256": "0" * 64,
-        "official": False,
-        "qualifications": "",
-        "executable_opts": ["--log", f"{benchmark}.jsonl", "--time-budget", "5"],
         "stagedir": f"/stage/{benchmark}",
         "outputdir": f"/output/{benchmark}",
-        "kernel_version": "0.1.0",
-        "mpi_library": "Open MPI v4.1.4",
-        "spack_hash": "abcdefg",
-        "git_revision": "0123456789ab",
-        "reference_status": "no reference",
-        "facts": {"binding": "1 cores a process"},
-    } | variables
+    }
+    options = ["--log", f"{benchmark}.jsonl", "--time-budget", "5"]
+    known = {**json.loads(CASE), **where, **names, **files, "log_sha256": "0" * 64}
+    return known | {"result": result, "perfvalues": perfvalues, "executable_opts": options} | variables
+
+
+CASE = """{"environ": "mpi", "fail_phase": null, "fail_reason": null, "fixture": false, "time_total": 10.0,
+"run_index": 0, "job_nodelist": ["node1"], "official": false, "qualifications": "", "kernel_version": "0.1.0",
+"spack_hash": "abcdefg", "mpi_library": "Open MPI v4.1.4", "git_revision": "0123456789ab",
+"reference_status": "no reference", "facts": {"binding": "1 cores a process"}}"""
 
 
 def session(cases, when=START, **extras):
@@ -78,29 +63,10 @@ def session(cases, when=START, **extras):
         {"job_completion_time_unix": begun + 60 + number} | made | {"uuid": f"{name}:0:{number}"}
         for number, made in enumerate(cases)
     ]
-    info = {
-        "data_version": "4.2",
-        "hostname": "login1",
-        "uuid": name,
-        "time_start_unix": begun,
-        "time_end_unix": begun + 600,
-        "time_elapsed": 600.0,
-        "num_cases": len(cases),
-        "num_failures": 0,
-        "num_aborted": 0,
-        "num_skipped": 0,
-        **extras,
-    }
-    runs = [
-        {
-            "num_aborted": 0,
-            "num_cases": len(cases),
-            "num_failures": 0,
-            "num_skipped": 0,
-            "run_index": 0,
-            "testcases": cases,
-        }
-    ]
+    counts = {"num_cases": len(cases), "num_failures": 0, "num_aborted": 0, "num_skipped": 0}
+    times = {"time_start_unix": begun, "time_end_unix": begun + 600, "time_elapsed": 600.0}
+    info = {"data_version": "4.2", "hostname": "login1", "uuid": name, **times, **counts, **extras}
+    runs = [{**counts, "run_index": 0, "testcases": cases}]
     return {"session_info": info, "runs": runs, "restored_cases": []}
 
 
