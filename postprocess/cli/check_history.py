@@ -61,6 +61,7 @@ def check_history(
     from coffeecup.postprocess.history import change_points
     from coffeecup.postprocess.history.completeness import completeness, without_value
     from coffeecup.postprocess.history.events import NEW
+    from coffeecup.postprocess.history.suspicions import suspicions
     from coffeecup.postprocess.reports.changes import gap, lines
 
     if max_age is not None and not 0 <= max_age < float("inf"):
@@ -76,8 +77,7 @@ def check_history(
     missing, old = without_value(tests), too_old(cases, max_age)
     values = change_points.session_values(table)
     found, rules, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
-    findings = [finding for event in found for finding in event.findings]
-    suspected = change_points.suspicions(values, findings, rules)
+    suspected = suspicions(values, [finding for event in found for finding in event.findings], rules)
     if as_json:
         head = {"tests": len(tests), "missing": missing, "old": old}
         print_json(head | objects(found, suspected) | {"remarks": remarks})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from coffeecup.postprocess.history.events import Event, described
+from coffeecup.postprocess.history.events import Event
 from coffeecup.postprocess.history.levels import SESSIONS_AFTER
 from coffeecup.postprocess.history.site_files import Acknowledgement, Entry, Expectation, Maintenance, OfEvent
 from coffeecup.postprocess.show.words import counted
@@ -35,11 +35,12 @@ def match(entry: OfEvent, event: Event, sessions: pd.Series) -> Match:
     first, last = event.between
     if isinstance(entry, Expectation):
         first = sessions[sessions < first].max() if (sessions < first).any() else first
-    findings = [finding for finding in event.findings if finding.alarms] or event.findings
-    there = [entry.where.items() <= described(finding).items() for finding in findings]
+    every = list(zip(event.findings, event.series))
+    meant = [pair for pair in every if pair[0].alarms] or every
+    there = [entry.where.items() <= series.items() for _, series in meant]
     lasting = event.last is None or not isinstance(entry, Expectation)
     near = lasting and entry.system == event.system and entry.near([first.date(), last.date()])
-    largest = max(abs(finding.change.relative) for finding in findings)
+    largest = max(abs(finding.change.relative) for finding, _ in meant)
     small = entry.at_most is None or largest <= entry.at_most
     return Match(near and any(there), near and all(there), entry.direction == event.direction, small)
 

@@ -107,13 +107,16 @@ def of_kernel(case: dict) -> dict:
 
 
 def of_other_test(case: dict, info: dict) -> dict:
-    """What ReFrame records of any test. Its name is its class and its parameters, those of fixtures as well."""
+    """What ReFrame records of any test. Its name is its class and its parameters, those of fixtures as well; its file
+    system is its parameter or variable `file_system`."""
     name, *parameters = case["name"].split(" %")
     named = {parameter: text for parameter, _, text in (word.partition("=") for word in parameters)}
     processes = case.get("num_tasks")
-    empty = ("file_system", "qualifications", "breaches", "reference_status", "log", "log_sha256", *EVENTS)
+    files = case.get("file_system", named.get("file_system"))
+    empty = ("qualifications", "breaches", "reference_status", "log", "log_sha256", *EVENTS)
     return dict.fromkeys(empty, "") | {
         "benchmark": name,
+        "file_system": files if isinstance(files, str) else "",
         "processes": processes if isinstance(processes, int) and processes > 0 else 0,
         "settings": " ".join(parameters),
         "parameters": orjson.dumps({key: value_of(case, key, text) for key, text in named.items()}).decode(),

@@ -20,6 +20,7 @@ from coffeecup.postprocess.history.levels import (
     SESSIONS_AFTER,
     SESSIONS_BEFORE,
     Shift,
+    begin_of,
     dates_of,
     detections,
     settled,
@@ -30,8 +31,6 @@ from coffeecup.postprocess.history.levels import (
 from coffeecup.postprocess.history.table import EVENTS, SERIES
 
 SMALLEST_CHANGE = 0.02  # a smaller lasting change is not worth reporting, however significant it is
-WINDOW = 50  # sessions with which the last one is compared
-SUSPICIOUS_SPREADS = 3.0
 MAD_TO_SIGMA = 1.4826  # of a normal distribution
 SIGN = {Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0, Better.UNKNOWN: 0}
 RULED = [*SERIES, "better"]  # the columns of session_values on which a rule depends
@@ -56,10 +55,11 @@ RuleOf = Callable[[dict], Rule]  # from a series (the columns of RULED) to its r
 @dataclass(frozen=True)
 class Change:
     """A change of level at index `index` of the values, or a drift that began there, and the number of sessions after
-    which it was `detected`. `relative` is the new level over the old one, minus 1; infinite if the old one is 0.
-    `p_value` is that of the change alone, without the correction for the number of looks and series. It began
-    `between` these indices. Of an episode, `until` is the index of the first session after it, and `extreme` its value
-    that is farthest from the level before."""
+    which it was `detected`. It may have begun `between` these indices; `dated` is the index that it was found at first
+    if it is one of them, and `index` otherwise. `relative` is the new level over the old one, minus 1; infinite if the
+    old one is 0. `p_value` is that of the change alone, without the correction for the number of looks and series. Of
+    an episode, `until` is the index of the first session after it, and `extreme` its value that is farthest from the
+    level before."""
 
     index: int
     detected: int
@@ -71,22 +71,26 @@ class Change:
     between: tuple[int, int] | None = None
     until: int = 0
     extreme: float | None = None
+    dated: int | None = None
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A change of a series: when its first session began, and `between` which times it did, how many sessions its level
-    lasted and whether it still does, the level of today, whether the last session is the first that shows it, what else
-    changed, and the hosts since then. It may be `accepted` (history.acknowledgements)."""
+    """A change of a series: when its first session began, and `between` which times it did, the session that `detected`
+    it first, how many sessions its level lasted and whether it still does, the worst level until it recovered, the
+    level of today, whether the last session is the first that shows it, what else changed, and the hosts since then. It
+    may be `accepted` (history.acknowledgements)."""
 
     series: dict
     unit: str
     change: Change
     time: pd.Timestamp
     between: tuple[pd.Timestamp, pd.Timestamp]
+    detected: pd.Timestamp
     new: bool
     lasted: int
     lasts: bool
+    worst: float
     today: float
     better: Better
     regression: bool
@@ -191,14 +195,18 @@ def described(values: np.ndarray, shifts: list[Shift], rule: Rule) -> list[Chang
     for shift, begin, end in zip(kept, [0, *(s.index for s in kept)], [*(s.index for s in kept[1:]), len(values)]):
         if shift.drift:
             before, after = line(values[shift.index : end])
-            between = shift.index, shift.index
+            between, dated = (shift.index, shift.index), shift.index
         else:
             before, after = level(values[begin : shift.index], rule), level(values[shift.index : end], rule)
             first, last = dates_of(values[begin:end], shift.index - begin)
             between = begin + first, begin + last
+            dated = begin + begin_of(values[begin : int(np.searchsorted(sessions, shift.detected))], shift.deviate)
+        dated = dated if between[0] <= dated <= between[1] else shift.index
         p_value, size = 2 * NormalDist().cdf(-abs(shift.deviate)), relative(before, after)
-        index, first, last = (int(sessions[place]) for place in (shift.index, *between))
-        made.append(Change(index, shift.detected, before, after, size, p_value, shift.drift, (first, last)))
+        index, dated, first, last = (int(sessions[place]) for place in (shift.index, dated, *between))
+        made.append(
+            Change(index, shift.detected, before, after, size, p_value, shift.drift, (first, last), dated=dated)
+        )
     return [change for change in made if abs(change.relative) >= rule.smallest_change]
 
 
@@ -295,11 +303,11 @@ def of_levels(one: Levels) -> list[Finding]:
     lasting = described(one.measured, one.shifts, one.rule)
     found = of_series(one.sessions, one.measured, one.rule, lasting)
     for change in episodes(one.measured, one.shifts, one.rule):
-        part, whole = one.sessions.iloc[change.index : change.until], one.sessions.iloc[: change.until]
-        [episode] = of_series(whole, one.measured[: change.until], one.rule, [change])
-        today, new = lasting[-1].after if lasting else change.before, change.detected == len(one.sessions)
-        state = {"new": new, "lasts": False, "today": today, "recovered": True}
-        found.append(replace(episode, last=part["session_time"].iloc[-1], **state))
+        [episode] = of_series(one.sessions, one.measured, one.rule, [change])
+        part, today = one.sessions.iloc[change.index : change.until], lasting[-1].after if lasting else change.before
+        state = {"lasted": len(part), "lasts": False, "worst": change.extreme, "today": today, "recovered": True}
+        hosts, last = Counter(part["hosts"]).most_common(1)[0][0], part["session_time"].iloc[-1]
+        found.append(replace(episode, hosts=hosts, last=last, **state))
     return sorted(found, key=lambda finding: finding.time)
 
 
@@ -308,8 +316,7 @@ def alarming(measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Chan
     return [
         change
         for number, change in enumerate(found)
-        if (is_worse(change, rule) or rule.better == Better.UNKNOWN)
-        and not has_recovered(measured, rule, found, number)
+        if (is_worse(change, rule) or rule.better == Better.UNKNOWN) and recovery(measured, rule, found, number) is None
     ]
 
 
@@ -326,16 +333,18 @@ def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: lis
             series=dict(series.iloc[0][SERIES]),
             unit=series["unit"].iloc[-1],
             change=change,
-            time=series["session_time"].iloc[change.index],
+            time=series["session_time"].iloc[since(change)],
             between=tuple(series["session_time"].iloc[list(change.between or (change.index, change.index))]),
+            detected=series["session_time"].iloc[change.detected - 1],
             new=change.detected == len(series),
-            lasted=end - change.index,
+            lasted=end - since(change),
             lasts=number + 1 == len(found),
+            worst=worst(measured, rule, found, number),
             today=found[-1].after,
             better=rule.better,
             regression=is_worse(change, rule),
             improvement=rule.sign * (change.after - change.before) > 0,
-            recovered=has_recovered(measured, rule, found, number),
+            recovered=recovery(measured, rule, found, number) is not None,
             causes=tuple(causes(series, change.index)),
             hosts=Counter(series["hosts"].iloc[change.index :]).most_common(1)[0][0],
         )
@@ -343,15 +352,28 @@ def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: lis
     ]
 
 
-def has_recovered(measured: np.ndarray, rule: Rule, found: list[Change], number: int) -> bool:
-    """Whether the change of this number, of all changes of a series, has recovered: at the level of today or at an
-    earlier one since then. A loss after that is another change."""
+def since(change: Change) -> int:
+    return change.index if change.dated is None else change.dated
+
+
+def worst(measured: np.ndarray, rule: Rule, found: list[Change], number: int) -> float:
+    """The worst level since a change until it recovered, or until today; without a better direction, the one that
+    differs most from that before."""
+    before = found[number].before
+    levels = [change.after for change in found[number : recovery(measured, rule, found, number) or len(found)]]
+    levels = levels or [found[number].after]
+    return min(levels, key=lambda level: rule.sign * level or -abs(level - before))
+
+
+def recovery(measured: np.ndarray, rule: Rule, found: list[Change], number: int) -> int | None:
+    """The number of the change, of all of a series, with the level of which the one of this number recovered first. A
+    loss after that is another change."""
     ends = [*(change.index for change in found[1:]), len(measured)]
-    return any(
-        recovered(measured[:end], rule, one, later.after, later.index)
-        for later, end in list(zip(found, ends))[number:]
-        for one in undone(found, number, rule)
-    )
+    for place in range(number, len(found)):
+        later, before = found[place], undone(found, number, rule)
+        if any(recovered(measured[: ends[place]], rule, one, later.after, later.index) for one in before):
+            return place
+    return None
 
 
 def undone(found: list[Change], number: int, rule: Rule) -> list[Change]:
@@ -370,23 +392,3 @@ def recovered(measured: np.ndarray, rule: Rule, change: Change, later: float, si
     higher = later - change.before
     worse = abs(higher) if rule.better == Better.UNKNOWN else -rule.sign * higher
     return worse < max(rule.smallest_change * abs(change.before), 2 * error)
-
-
-def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_rule) -> pd.DataFrame:
-    """The last sessions of series that are worse than the current level by more than the smallest change and the
-    spread, but are too few to be a new level: the rows of session_values, with `level` and `relative`. A rerun confirms
-    or refutes them. Series with an alarm are left out."""
-    alarming = {tuple(finding.series.values()) for finding in found if finding.alarms}
-    rows = []
-    for key, every in values.groupby(SERIES, sort=False, observed=True):
-        series = same_unit(every)
-        last = series.iloc[-1]
-        rule = rules(dict(last[RULED]))
-        before = series["value"].to_numpy()[:-1][-WINDOW:]
-        if len(before) < SESSIONS_BEFORE or rule.better not in (Better.HIGHER, Better.LOWER) or key in alarming:
-            continue
-        usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
-        worse = (usual - last["value"]) * rule.sign
-        if usual and worse > max(rule.smallest_change * abs(usual), SUSPICIOUS_SPREADS * spread):
-            rows.append(last.to_dict() | {"level": usual, "relative": last["value"] / usual - 1})
-    return pd.DataFrame(rows, columns=[*values.columns, "level", "relative"])

@@ -5,8 +5,9 @@ Pure functions from the findings of change_points and the table of session_value
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import orjson
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
@@ -16,16 +17,11 @@ from coffeecup.postprocess.history.table import SERIES
 
 NEAR = 2  # sessions between the dates of two changes of one event: each date is right within one
 WORSE, BETTER, CHANGED, UNKNOWN = "worse", "better", "changed", "unknown"  # the last: worse or better, nobody knows
-# Where an event can be, from the narrowest; of scopes with equally many series, the first is named.
-SCOPES = {
-    "hosts": ("hosts",),
-    "partition": ("partition",),
-    "file system": ("file_system",),
-    "environment": ("partition", "environ"),
-    "benchmark": ("benchmark",),
-}
+RETURNED = 0.25  # of a change may be left when another one reverts it
 NEW, ONGOING, ENDED = "new", "ongoing", "ended"
 SERIES_SCOPE, EVERYTHING = "series", "everything"
+# Of the attributes of a series that tell where a change is, those that are named first if several tell it equally well.
+FIRST = ("file_system", "partition", "environ", "node", "benchmark", "metric", "processes")
 
 
 @dataclass(frozen=True)
@@ -42,13 +38,14 @@ class SlowNode:
 class Event:
     """Changes of a system that belong together.
 
-    `direction` is one of WORSE, BETTER, CHANGED and UNKNOWN. `since` is the begin of the session with which most of
-    its series changed, `between` the times that their dates have in common, `lasted` the number of sessions until the
-    last of its series changed again, and `lasts` whether any has not. `where` are the columns (those of a series, or
-    hosts) and values that all its series have in common and that cover the fewest series of the system, `covered`;
-    `scope` is the word for them. `causes` are what else changed then in at least half of its series, `nodes` the slow
-    nodes that explain it (history.explanations), `acknowledged` the entry of the site's file because of which it does
-    not alarm, `unlike` one that announced or accepted another change there.
+    `direction` is one of WORSE, BETTER, CHANGED and UNKNOWN. `since` is the begin of the session with which most of the
+    series that were detected first changed, `between` the times that the dates of all have in common, `lasted` the
+    number of sessions until the last of its series changed again, and `lasts` whether any has not. `where` is the
+    extent of its `series`, which contains `covered` series of the system; `others` are how many of the series outside
+    changed in the same way at that time, and how many there are; `first` is the extent of the series that were detected
+    first. `causes` are what else changed then in at least half of its series, `nodes` the slow nodes that explain it
+    (history.explanations), `acknowledged` the entry of the site's file because of which it does not alarm, `unlike` one
+    that announced or accepted another change there. It `reverts` the event of that name, or is `reverted` by it.
     """
 
     system: str
@@ -58,14 +55,18 @@ class Event:
     between: tuple[pd.Timestamp, pd.Timestamp]
     lasted: int
     lasts: bool
-    scope: str
+    first: dict[str, str]
     where: dict[str, str]
     covered: int
+    others: tuple[int, int]
     causes: tuple[str, ...]
     findings: tuple[Finding, ...]
+    series: tuple[dict[str, str], ...]
     acknowledged: OfEvent | None = None
     unlike: OfEvent | None = None
     nodes: tuple[SlowNode, ...] = ()
+    reverts: str = ""
+    reverted: str = ""
 
     @property
     def smallest(self) -> float:
@@ -103,10 +104,16 @@ class Event:
 
     @property
     def name(self) -> str:
-        """What identifies the event to people and to `coffeecup acknowledge`."""
-        shown = {column: value for column, value in self.where.items() if value and column != "settings"}
-        place = ",".join(f"{column}={value}" for column, value in shown.items()) or EVERYTHING
-        return f"{self.system}/{self.since:%Y-%m-%d}/{self.direction}/{place}"
+        """What identifies the event to people and to `coffeecup acknowledge`: the date, and where it was seen first."""
+        return f"{self.system}/{self.since:%Y-%m-%d}/{self.direction}/{scope_of(self.first, ',')}"
+
+    @property
+    def scope(self) -> str:
+        return scope_of(self.where) if len(self.findings) > 1 else SERIES_SCOPE
+
+
+def scope_of(where: dict[str, str], between: str = " ") -> str:
+    return between.join(f"{name}={value}" for name, value in where.items()) or EVERYTHING
 
 
 def events(values: pd.DataFrame, found: list[Finding]) -> list[Event]:
@@ -120,8 +127,10 @@ def events(values: pd.DataFrame, found: list[Finding]) -> list[Event]:
                 kind = direction_of(finding), finding.change.drift, finding.episode
                 alike.setdefault(kind, []).append(finding)
         for (direction, drift, _), findings in alike.items():
-            made += [event(of_system, together, direction, drift, order) for together in near(findings, order)]
-    return sorted(made, key=lambda one: (one.system, one.since))
+            for together in near(findings, order):
+                known = attributes(of_system[of_system["session_time"] >= together[0].time])
+                made += [event(known, part, together, direction, drift, order) for part in parts(known, together)]
+    return linked(sorted(made, key=lambda one: (one.system, one.since)))
 
 
 def direction_of(finding: Finding) -> str:
@@ -132,50 +141,133 @@ def direction_of(finding: Finding) -> str:
 
 def near(findings: list[Finding], order: dict[pd.Timestamp, int]) -> list[list[Finding]]:
     """Findings in the order of time, divided where more than NEAR sessions lie between two neighbours."""
-    parts: list[list[Finding]] = []
+    groups: list[list[Finding]] = []
     for finding in sorted(findings, key=lambda one: one.time):
-        if not parts or order[finding.time] - order[parts[-1][-1].time] > NEAR:
-            parts.append([])
-        parts[-1].append(finding)
-    return parts
+        if not groups or order[finding.time] - order[groups[-1][-1].time] > NEAR:
+            groups.append([])
+        groups[-1].append(finding)
+    return groups
 
 
-def event(of_system: pd.DataFrame, findings: list[Finding], direction: str, drift: bool, order: dict) -> Event:
-    times = sorted(finding.time for finding in findings)
-    since = Counter(times).most_common(1)[0][0]
-    scope, where, covered = place(of_system[of_system["session_time"] >= times[0]], findings)
+def key_of(finding: Finding) -> tuple:
+    return tuple(finding.series.values())
+
+
+def parts(known: dict[tuple, dict[str, str]], findings: list[Finding]) -> list[list[Finding]]:
+    """Findings of about the same time, divided if they are less than half of the series in the place that all of them
+    have in common: the largest part that is at least half of a place of its own first."""
+    if len(findings) < 2 or 2 * len(findings) >= place(known, findings)[1]:
+        return [findings]
+    pairs = sorted({pair for finding in findings for pair in known[key_of(finding)].items() if pair[1]})
+    groups = [[one for one in findings if known[key_of(one)].get(name) == value] for name, value in pairs]
+    exact = [part for part in groups if 1 < len(part) < len(findings) and 2 * len(part) >= place(known, part)[1]]
+    if not exact:
+        return [findings]
+    best = max(exact, key=lambda part: (len(part), -place(known, part)[1]))
+    return [best, *parts(known, [one for one in findings if not any(one is other for other in best)])]
+
+
+def place(known: dict[tuple, dict[str, str]], findings: list[Finding]) -> tuple[dict[str, str], int]:
+    """The extent of findings in series with these attributes, and how many of the series it contains."""
+    keys = {key_of(finding) for finding in findings}
+    where = extent([known[key] for key in keys], [one for key, one in known.items() if key not in keys])
+    return where, sum(where.items() <= one.items() for one in known.values())
+
+
+def event(
+    known: dict[tuple, dict[str, str]],
+    findings: list[Finding],
+    together: list[Finding],
+    direction: str,
+    drift: bool,
+    order: dict,
+) -> Event:
+    """An event of `findings`, which are a part of those `together` at about the same time. Its date and name are those
+    of the findings that were detected first, so that later ones do not change them."""
+    first = [finding for finding in findings if finding.detected == min(one.detected for one in findings)]
+    since = Counter(sorted(finding.time for finding in first)).most_common(1)[0][0]
+    where, covered = place(known, findings)
+    if len(findings) == 1:  # whoever acknowledges it acknowledges this series alone
+        where = {name: value for name, value in known[key_of(findings[0])].items() if value and name != "hosts"}
     causes = Counter(cause for finding in findings for cause in finding.causes)
     common = tuple(cause for cause, count in causes.most_common() if 2 * count >= len(findings))
-    system = findings[0].series["system"]
     ends = since, max(finding.between[0] for finding in findings), min(finding.between[1] for finding in findings)
-    between = min(ends), max(ends)
     lasts = any(finding.lasts for finding in findings)
-    lasted = len(order) - order[since] if lasts else max(finding.lasted for finding in findings)
     return Event(
-        system, direction, drift, since, between, lasted, lasts, scope, where, covered, common, tuple(findings)
+        system=findings[0].series["system"],
+        direction=direction,
+        drift=drift,
+        since=since,
+        between=(min(ends), max(ends)),
+        lasted=len(order) - order[since] if lasts else max(finding.lasted for finding in findings),
+        lasts=lasts,
+        first=place(known, first)[0],
+        where=where,
+        covered=covered,
+        others=(len(together) - len(findings), len(known) - covered),
+        causes=common,
+        findings=tuple(findings),
+        series=tuple(known[key_of(finding)] for finding in findings),
     )
 
 
-def place(recent: pd.DataFrame, findings: list[Finding]) -> tuple[str, dict[str, str], int]:
-    """Scope, columns with values, and number of series, of the smallest scope that covers these findings, from the
-    sessions of the system since then."""
-    every = recent.groupby(SERIES, sort=False, observed=True)["hosts"].agg(usual).reset_index()
-    if len(findings) == 1:
-        return SERIES_SCOPE, {name: str(findings[0].series[name]) for name in SERIES if name != "system"}, 1
-    candidates = []
-    for scope, columns in SCOPES.items():
-        kinds = {tuple(described(finding)[column] for column in columns) for finding in findings}
-        if len(kinds) == 1 and all(kinds := next(iter(kinds))):
-            inside = (every[list(columns)].astype(str) == list(kinds)).all(axis=1)
-            candidates.append((scope, dict(zip(columns, kinds)), int(inside.sum())))
-    best = min(candidates, key=lambda one: one[2], default=None)
-    return best if best and best[2] < len(every) else (EVERYTHING, {}, len(every))
+def linked(found: list[Event]) -> list[Event]:
+    """The events with the names of those that they revert, and of those that revert them: that leave, in at least half
+    of the series of the other, less than RETURNED of the change."""
+    changed: dict[tuple, list[tuple[Event, Finding]]] = {}
+    for one in sorted(found, key=lambda one: one.since):
+        for finding in one.findings:
+            changed.setdefault(key_of(finding), []).append((one, finding))
+    back: Counter[tuple[str, str]] = Counter()
+    for of_series in changed.values():
+        for number, (one, finding) in enumerate(of_series):
+            before, after = finding.change.before, finding.change.after
+            later = [other for other in of_series[number + 1 :] if returns(before, after, other[1].change.after)]
+            back.update((one.name, other.name) for other, _ in later[:1])
+    sizes = {one.name: len(one.findings) for one in found}
+    pairs = [pair for pair, count in back.items() if 2 * count >= sizes[pair[0]]]
+    reverted, reverts = dict(pairs), {by: name for name, by in pairs}
+    return [replace(one, reverts=reverts.get(one.name, ""), reverted=reverted.get(one.name, "")) for one in found]
+
+
+def returns(before: float, after: float, later: float) -> bool:
+    return abs(later - before) < RETURNED * abs(after - before)
+
+
+def attributes(recent: pd.DataFrame) -> dict[tuple, dict[str, str]]:
+    """What may tell where a change is, of each series in these rows of session_values: the columns of SERIES, the most
+    frequent hosts, and every parameter; a parameter with the name of a column and another value has a "%" before it."""
+    last = recent.drop_duplicates(SERIES, keep="last").set_index(SERIES, drop=False)
+    hosts = recent.groupby(SERIES, sort=False, observed=True)["hosts"].agg(usual)
+    every = {}
+    for key, row in zip(last.index, last[[*SERIES, "parameters"]].to_dict("records")):
+        named = {name: str(value) for name, value in orjson.loads(row.pop("parameters")).items()}
+        own = {name: str(row[name]) for name in FIRST}
+        free = {f"%{name}" if name in own else name: value for name, value in named.items() if own.get(name) != value}
+        settings = row["settings"] if row["settings"] != scope_of(named) else ""
+        every[key] = own | free | {"settings": settings, "hosts": hosts[key]}
+    return every
+
+
+def extent(affected: list[dict[str, str]], others: list[dict[str, str]]) -> dict[str, str]:
+    """The attributes that all `affected` series have in common and that exclude as many of the `others` as possible,
+    without any that is not needed for it. Each step takes the attribute that excludes most, which compares at most
+    (attributes)^2 * (series) values; of equal ones, the first."""
+    common = {name: value for name, value in affected[0].items() if value}
+    common = {name: value for name, value in common.items() if all(one.get(name) == value for one in affected)}
+    where, rest = {}, others
+    while common and rest:
+        left = {name: [one for one in rest if one.get(name) == value] for name, value in common.items()}
+        best = min(left, key=lambda name: len(left[name]))
+        if len(left[best]) == len(rest):
+            break
+        where[best], rest = common.pop(best), left[best]
+    for name in list(where):
+        without = {other: value for other, value in where.items() if other != name}
+        if sum(without.items() <= one.items() for one in others) == len(rest):
+            where = without
+    return where
 
 
 def usual(hosts: pd.Series) -> str:
     return Counter(hosts).most_common(1)[0][0]
-
-
-def described(finding: Finding) -> dict[str, str]:
-    """What entries of a site are compared with: the series of a change, and its nodes."""
-    return {name: str(value) for name, value in finding.series.items()} | {"hosts": finding.hosts}

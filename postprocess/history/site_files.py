@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+import orjson
 import pandas as pd
 import yaml
 
@@ -19,7 +20,7 @@ from coffeecup.postprocess.logs import paths
 from coffeecup.postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
 
 SAME_DAYS = timedelta(days=3)  # outside the dates between which an event began that its acknowledgement may state
-COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an entry states a place
+COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an entry states a place, beside parameters
 
 
 class SiteFileError(Exception):
@@ -27,28 +28,24 @@ class SiteFileError(Exception):
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
-    """What is known about a system, who states it, and why. `where` are columns and values of the series or tests that
-    it concerns; without any, it is the whole system."""
+    """What is known about a system, who states it, and why. `where` are attributes (events.attributes) of the series or
+    tests that it concerns; without any, it is the whole system."""
 
     system: str
     who: str
     why: str
     where: dict[str, str] = {}
 
-    columns: ClassVar[frozenset[str]] = COLUMNS
-
     def __post_init__(self):
         for name in ("who", "why"):
             if not getattr(self, name).strip():
                 raise ValueError(f"`{name}` must not be empty")
-        if unknown := set(self.where) - self.columns:
-            raise ValueError(f"`where` has no {min(unknown)!r}; valid are {', '.join(sorted(self.columns))}")
 
     def is_at(self, table: pd.DataFrame) -> pd.Series:
         """Which rows of a table with the columns of a place it concerns."""
         there = table["system"] == self.system
         for name, value in self.where.items():
-            there &= table[name].astype(str) == value
+            there &= (table[name].astype(str) if name in COLUMNS else parameter(table, name)) == value
         return there
 
 
@@ -121,11 +118,11 @@ class Maintenance(Entry, frozen=True, kw_only=True, tag="maintenance"):
     begin: datetime
     end: datetime
 
-    columns: ClassVar[frozenset[str]] = COLUMNS - {"metric", "hosts"}
-
     def __post_init__(self):
         super().__post_init__()
         in_order(self)
+        if of_values := {"metric", "hosts"} & set(self.where):
+            raise ValueError(f"`where` of maintenance cannot state {' and '.join(sorted(of_values))}")
 
     @property
     def times(self) -> tuple[datetime, datetime]:
@@ -143,6 +140,12 @@ class Maintenance(Entry, frozen=True, kw_only=True, tag="maintenance"):
 
 KINDS = {str(kind.__struct_config__.tag): kind for kind in (Acknowledgement, Acceptance, Expectation, Maintenance)}
 ANY_KIND = Acknowledgement | Acceptance | Expectation | Maintenance
+
+
+def parameter(table: pd.DataFrame, name: str) -> pd.Series:
+    """A parameter of the tests in a table; one with the name of a column has a "%" before it (events.attributes)."""
+    rows = [orjson.loads(text) for text in table["parameters"].tolist()]
+    return pd.Series([str(row.get(name.removeprefix("%"), "")) for row in rows], index=table.index)
 
 
 def in_order(entry: Expectation | Maintenance) -> None:

@@ -6,8 +6,8 @@ from math import isfinite
 import pandas as pd
 
 from coffeecup.postprocess.history.acknowledgements import kind
-from coffeecup.postprocess.history.change_points import Finding
-from coffeecup.postprocess.history.events import BETTER, CHANGED, EVERYTHING, UNKNOWN, Event
+from coffeecup.postprocess.history.change_points import Finding, relative
+from coffeecup.postprocess.history.events import BETTER, CHANGED, ENDED, EVERYTHING, NEW, UNKNOWN, Event
 from coffeecup.postprocess.history.site_files import (
     Acceptance,
     Acknowledgement,
@@ -59,13 +59,13 @@ def as_object(finding: Finding, event: Event) -> dict:
         "since": finding.time.isoformat(),
         "sessions": finding.lasted,
         "lasts": finding.lasts,
+        "worst": finding.worst,
         "today": finding.today,
         "before": finding.change.before,
         "after": finding.change.after,
         "relative": finding.change.relative,
         "p_value": finding.change.p_value,
         "drift": finding.change.drift,
-        "extreme": finding.change.extreme,
         "better": str(finding.better),
         "regression": finding.regression,
         "recovered": finding.recovered,
@@ -92,8 +92,11 @@ def event_object(event: Event) -> dict:
         "where": event.where,
         "metrics": len(event.findings),
         "metrics_there": event.covered,
+        "metrics_elsewhere": event.others[0],
         "smallest": event.smallest,
         "largest": event.largest,
+        "reverts": event.reverts or None,
+        "reverted": event.reverted or None,
         "recovered": event.recovered,
         "alarm": event.alarms,
         "acknowledged": known and stated(known),
@@ -137,12 +140,38 @@ def sentence(event: Event) -> str:
         what = f"{place(finding.series)}: {size_of(finding, since)}, p = {finding.change.p_value:.1g}"
     else:
         steps = "a drift of " if event.drift else ""
-        size = f"{steps}{percent(event.smallest)} to {percent(event.largest)}"
-        what = f"{event_place(event)}: {metrics_of(event)}, {size} {since}"
+        size = f"{steps}{percents([finding.change.relative for finding in event.findings])} {since}"
+        what = f"{event_place(event)}: {metrics_of(event)}, {size}{today(event)}"
     causes = "; ".join(event.causes) or "nothing recorded"
     rest = f"{slow_nodes(event)}{known_of(event)}"
-    duration = f"{'lasting' if event.lasts else 'lasted'} for {counted(event.lasted, 'session')}"
-    return printable(f"{what}, {duration}. Changed at that time: {causes}{rest}")
+    return printable(f"{what}, {state(event)}. Changed at that time: {causes}{rest}")
+
+
+def state(event: Event) -> str:
+    """Whether an event is new or ongoing, or how it ended, and what it reverts."""
+    sessions = counted(event.lasted, "session")
+    if event.state == ENDED:
+        alone = "ended by itself" if event.recovered or event.last else "ended"
+        text = f"{f'reverted by {event.reverted}' if event.reverted else alone} after {sessions}"
+    else:
+        text = f"{'new' if event.state == NEW else 'ongoing'}, lasting for {sessions}"
+    return text + (f", reverts {event.reverts}" if event.reverts else "")
+
+
+def today(event: Event) -> str:
+    """The worst levels and those of today where they are others than at first, as fractions of the level before."""
+    text = ""
+    for word in ("worst", "today"):
+        levels = [(getattr(one, word), one.change.before, one.change.after) for one in event.findings]
+        if any(level != after for level, _, after in levels):
+            text += f", {word} {percents([relative(before, level) for level, before, _ in levels])}"
+    return text
+
+
+def percents(relatives: list[float]) -> str:
+    """Such as "-10.0% to -20.0%", the smallest change first."""
+    ends = dict.fromkeys(percent(pick(relatives, key=abs)) for pick in (min, max))
+    return " to ".join(ends)
 
 
 def known_of(event: Event) -> str:
@@ -167,7 +196,10 @@ def slow_nodes(event: Event) -> str:
 
 
 def lines(event: Event) -> list[str]:
-    """An event with its verdict, its name if somebody may acknowledge it, and the series that changed most."""
+    """An event with its verdict, its name if somebody may acknowledge it, and the series that changed most. The return
+    from a loss is told by the event of the loss."""
+    if event.direction == BETTER and event.reverts:
+        return []
     text = [f"{verdict(event)}: {sentence(event)}"]
     if len(event.findings) > 1:
         largest = sorted(event.findings, key=lambda finding: -abs(finding.change.relative))
@@ -181,12 +213,14 @@ def event_place(event: Event) -> str:
     """The place of an event that concerns several series."""
     if event.scope == EVERYTHING:
         return printable(f"all of {event.system}")
-    return printable(f"{event.scope} {', '.join(event.where.values())} of {event.system}")
+    return printable(f"{event.scope} of {event.system}")
 
 
 def metrics_of(event: Event) -> str:
-    """How many metrics of those measured at the place of an event changed."""
-    return f"{len(event.findings)} of {counted(event.covered, 'metric')} there"
+    """How many metrics of those measured at the place of an event changed, and how many elsewhere."""
+    changed, others = event.others
+    elsewhere = f", and {changed} of the other {others}" if others else ""
+    return f"{len(event.findings)} of {counted(event.covered, 'metric')} there{elsewhere}"
 
 
 def percent(relative: float) -> str:
@@ -197,7 +231,7 @@ def size_of(finding: Finding, since: str = "") -> str:
     change, unit = finding.change, unit_word(finding.unit)
     drift = " in a steady drift" if change.drift else ""
     levels = f"{digits(change.before)} -> {digits(change.after)} {unit}".rstrip()
-    levels += f", at worst {digits(change.extreme)}" if change.extreme is not None else ""
+    levels += "" if finding.worst == change.after else f", worst {digits(finding.worst)}"
     levels += "" if finding.lasts else f", now {digits(finding.today)}"
     return f"{percent(change.relative)}{drift}{since and ' ' + since}, {levels}"
 

@@ -93,14 +93,17 @@ def test_an_episode_is_no_noise():
     assert np.flatnonzero(np.isnan(rest)).tolist() == [*range(40, 45)] and np.nanmax(np.abs(rest)) < 0.05
 
 
-def test_an_episode_is_named_with_its_nights_and_sizes_and_does_not_alarm(tmp_path):
-    nightly = [1000.0, 1010.0] * 10 + [500.0, 400.0, 600.0, 500.0, 500.0] + [1000.0, 1010.0] * 3
+@pytest.mark.parametrize("length", [3, 5])
+def test_an_episode_is_named_with_its_nights_and_sizes_and_does_not_alarm(tmp_path, length):
+    """Four sessions at least detect a change, so an episode of three is detected after its end."""
+    nightly = [1000.0, 1010.0] * 10 + [500.0, 400.0, 600.0, 500.0, 500.0][:length] + [1000.0, 1010.0] * 3
     stored = database(tmp_path / "results.db", nights(nightly))
     done = run("check-history", stored)
     assert done.exit_code == 0, done.output
     [line] = [line for line in done.output.splitlines() if line.startswith("episode: ")]
-    assert "from 2026-01-21 02:00 to 2026-01-25 02:00 UTC" in line and "lasted for 5 sessions" in line, line
-    assert "500 MByte/s, at worst 400, now 1010" in line, line
+    assert f"from 2026-01-21 02:00 to 2026-01-{20 + length} 02:00 UTC" in line, line
+    assert f"ended by itself after {length} sessions" in line, line
+    assert "500 MByte/s, worst 400, now 1010" in line, line
     assert "0 regressions" in done.output
 
 

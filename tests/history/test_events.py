@@ -54,11 +54,14 @@ def test_a_change_of_a_file_system_is_one_event(broken):
     done = run("check-history", broken)
     assert done.exit_code == 1
     [line] = lines_of(done, "REGRESSION")
-    assert line.startswith("REGRESSION: file system scratch of local: ") and "since 2026-01-31 02:00 UTC" in line
+    assert (
+        line.startswith("REGRESSION: file_system=scratch of local: 3 of 3 metrics there, and 0 of the other 5, ")
+        and "since 2026-01-31 02:00 UTC" in line
+    )
     content = json.loads(run("check-history", broken, "--json").stdout)
     [event] = content["events"]
     assert (event["scope"], event["where"], event["direction"], event["alarm"]) == (
-        "file system",
+        "file_system=scratch",
         {"file_system": "scratch"},
         "worse",
         True,
@@ -87,7 +90,7 @@ def test_the_smallest_place_that_covers_all_series_is_named(tmp_path):
         for number in range(38)
     ]
     [event] = found_in(tmp_path, made)
-    assert (event.scope, event.where, event.covered, len(event.findings)) == ("partition", {"partition": "x"}, 2, 2)
+    assert (event.scope, event.where, event.covered, event.others) == ("partition=x", {"partition": "x"}, 2, (0, 1))
 
 
 def test_a_change_of_all_series_is_everywhere(tmp_path):
@@ -193,7 +196,7 @@ def test_an_acknowledged_event_is_shown_and_does_not_alarm(broken, known, tmp_pa
     [shown] = [one for one in ElementTree.parse(junit).iter("testcase") if one.get("classname") == "local.history"]
     assert shown.find("failure") is None and "disks are replaced" in shown.find("skipped").get("message")
     [sample] = [line for line in metrics.read_text().splitlines() if line.startswith("coffeecup_event_alarms{")]
-    assert sample.endswith(" 0.0") and 'scope="file system"' in sample
+    assert sample.endswith(" 0.0") and 'scope="file_system=scratch"' in sample
     page = tmp_path / "site.html"
     assert run("site", "report", broken, "--acknowledged", known, "-o", page).exit_code == 0
     assert "disks are replaced" in page.read_text() and ">regression<" not in page.read_text()
@@ -251,7 +254,7 @@ def test_an_event_that_spreads_alarms_again(known, tmp_path):
         for number in range(38)
     ]
     done = run("check-history", database(tmp_path / "spread.db", made), "--acknowledged", known)
-    assert done.exit_code == 1 and lines_of(done, "REGRESSION: benchmark b_eff_io of local")
+    assert done.exit_code == 1 and lines_of(done, "REGRESSION: benchmark=b_eff_io of local")
 
 
 def test_a_second_acknowledgement_keeps_the_text_of_the_file(broken, tmp_path):
@@ -289,7 +292,7 @@ def test_thresholds_of_a_site_decide_what_is_a_change_and_which_direction_is_bet
     assert run("check-history", broken, "--thresholds", file).exit_code == 0
     file.write_text("- {benchmark: b_eff_io, better: lower}\n")
     done = run("check-history", broken, "--thresholds", file)
-    assert done.exit_code == 0 and lines_of(done, "improvement: file system scratch of local")
+    assert done.exit_code == 0 and lines_of(done, "improvement: file_system=scratch of local")
     file.write_text("- {file_system: scratch, smallest_change: 0.3}\n- {file_system: scratch, smallest_change: 0.1}\n")
     assert run("check-history", broken, "--thresholds", file).exit_code == 1, "the last entry counts"
 

@@ -20,8 +20,9 @@ from sessions_made import case, database, night, nights, session, steady, table_
 from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.cli.check_history import selecting
-from coffeecup.postprocess.history.change_points import Rule, changes, findings, rule_of, session_values, suspicions
+from coffeecup.postprocess.history.change_points import Rule, changes, findings, rule_of, session_values
 from coffeecup.postprocess.history.figures import trends
+from coffeecup.postprocess.history.suspicions import suspicions
 from coffeecup.postprocess.history.table import history_table
 from coffeecup.postprocess.sessions.files import read_reports
 
@@ -79,10 +80,9 @@ def test_a_line_states_how_long_a_level_lasted_and_the_level_of_today(tmp_path):
     made = nights([*steady(20), *steady(16, 800, seed=2), *steady(15, seed=3)])
     text = run("check-history", database(tmp_path / "results.db", made)).output
     [loss] = [line for line in text.splitlines() if line.startswith("recovered: ")]
-    stated = re.search(r", (\S+) -> (\S+) MByte/s, now (\S+), p = \S+, lasted for 16 sessions\. ", loss)
-    assert stated and [float(level) for level in stated.groups()] == pytest.approx([1000, 800, 1000], rel=0.02)
-    [gain] = [line for line in text.splitlines() if line.startswith("improvement: ")]
-    assert ", lasting for 15 sessions. " in gain and ", now " not in gain
+    stated = re.search(r", (\S+) -> (\S+) MByte/s, now (\S+), p = \S+, reverted by (\S+) after 16 sessions\. ", loss)
+    assert stated and [float(level) for level in stated.groups()[:3]] == pytest.approx([1000, 800, 1000], rel=0.02)
+    assert stated[4].startswith("local/2026-02-06/better/") and "improvement" not in text, "the loss tells its return"
 
 
 def test_a_drift_of_several_steps_alarms(tmp_path):

@@ -63,12 +63,12 @@ def test_an_accepted_level_never_alarms_and_is_no_loss_on_the_pages(tmp_path):
     source, file = stored(tmp_path, 0.8), tmp_path / "known.yaml"
     [event] = json.loads(run("check-history", source, "--json").stdout)["events"]
     done = command(source, file, kind="accepted", event=event["event"])
-    assert done.exit_code == 0 and done.output.startswith("accepted: file system scratch"), done.output
+    assert done.exit_code == 0 and done.output.startswith("accepted: file_system=scratch"), done.output
     [entry] = yaml.safe_load(file.read_text())
     assert "until" not in entry and entry["at_most"] == pytest.approx(abs(event["largest"]) * 1.25, abs=0.002)
     done = run("check-history", source, "--acknowledged", file)
     assert (
-        done.exit_code == 0 and "accepted: file system scratch" in done.output and "Accepted by operator" in done.output
+        done.exit_code == 0 and "accepted: file_system=scratch" in done.output and "Accepted by operator" in done.output
     )
     for row in json.loads(run("history", source, "--acknowledged", file, "--json").stdout)["series"]:
         assert row["trend"].startswith("changed since 2026-01-31") is (row["file_system"] == "scratch"), row["trend"]
@@ -121,7 +121,7 @@ def test_a_loss_after_an_accepted_one_is_another_event(tmp_path):
 def test_an_expected_change_does_not_alarm_if_it_begins_in_its_window(tmp_path, begin, end, covered):
     entry = announced(begin=begin, end=end, where=PLACE)
     code, text = checked(stored(tmp_path, 0.8), tmp_path, entry)
-    assert code == (0 if covered else 1) and ("expected: file system scratch" in text) is covered
+    assert code == (0 if covered else 1) and ("expected: file_system=scratch" in text) is covered
     assert ("Expected by operator: new disks" in text) is covered
 
 
@@ -325,8 +325,11 @@ def test_what_the_command_records_has_the_effect_that_it_states(tmp_path):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({}, "no event that alarms has the name 'None'; valid: local/2026-01-31/worse/file_system=scratch"),
-        ({"event": "local/2026-01-31/worse/file_system=scratch"}, "missing required field `until`"),
+        (
+            {},
+            "no event that alarms has the name 'None'; valid: local/2026-01-31/worse/file_system=scratch,metric=write",
+        ),
+        ({"event": "local/2026-01-31/worse/file_system=scratch,metric=write"}, "missing required field `until`"),
         ({"kind": "expected", "direction": "worse"}, "missing required field `begin`"),
         (
             {"kind": "expected", "direction": "up", "begin": "2026-01-01", "end": "2026-01-01"},
@@ -341,7 +344,10 @@ def test_what_the_command_records_has_the_effect_that_it_states(tmp_path):
             {"kind": "maintenance", "begin": "2026-01-01", "end": "2026-01-02", "at-most": 0.1},
             "unknown field `at_most`",
         ),
-        ({"kind": "maintenance", "begin": "2026-01-01", "end": "2026-01-02", "where": "metric=b_eff"}, "no 'metric'"),
+        (
+            {"kind": "maintenance", "begin": "2026-01-01", "end": "2026-01-02", "where": "metric=b_eff"},
+            "cannot state metric",
+        ),
         ({"kind": "maintenance", "begin": "2026-01-01", "end": "2026-01-02", "where": "node"}, "COLUMN=VALUE"),
         (
             {"kind": "maintenance", "begin": "2026-01-01", "end": "2026-01-02", "system": "x"},
@@ -378,7 +384,7 @@ GOOD = "kind: maintenance, system: s, who: a, why: b, begin: 2026-02-03 08:00:00
             "direction: worse, at_most: 0}",
             "`float` > 0",
         ),
-        (f"- {{{GOOD}, where: {{color: red}}}}", "`where` has no 'color'; valid are benchmark, environ"),
+        (f"- {{{GOOD}, where: {{metric: rate}}}}", "`where` of maintenance cannot state metric"),
         (
             f"- {{{GOOD.replace('maintenance', 'expektd')}}}",
             "state its `kind`: acknowledged, accepted, expected, maint",

@@ -24,11 +24,11 @@ from coffeecup.postprocess.history.change_points import (
     relative,
     session_values,
     site_of,
-    suspicions,
 )
 from coffeecup.postprocess.history.comparable import changed_units, same_unit
 from coffeecup.postprocess.history.levels import Shift
 from coffeecup.postprocess.history.standing import compared, newest, scaling, sides, standing, trend, verdict
+from coffeecup.postprocess.history.suspicions import suspicions
 from coffeecup.postprocess.history.table import case_table, history_table
 from coffeecup.postprocess.sessions.files import read_reports
 

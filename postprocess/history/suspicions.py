@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Last sessions that are worse than the level, but too few to be a new one."""
+
+import numpy as np
+import pandas as pd
+
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.history.change_points import MAD_TO_SIGMA, RULED, Finding, RuleOf, own_rule, same_unit
+from coffeecup.postprocess.history.levels import SESSIONS_BEFORE
+from coffeecup.postprocess.history.table import SERIES
+
+WINDOW = 50  # sessions with which the last one is compared
+SUSPICIOUS_SPREADS = 3.0
+
+
+def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_rule) -> pd.DataFrame:
+    """The last sessions of series that are worse than the current level by more than the smallest change and the
+    spread, but are too few to be a new level: the rows of session_values, with `level` and `relative`. A rerun confirms
+    or refutes them. Series with an alarm are left out."""
+    alarming = {tuple(finding.series.values()) for finding in found if finding.alarms}
+    rows = []
+    for key, every in values.groupby(SERIES, sort=False, observed=True):
+        series = same_unit(every)
+        last = series.iloc[-1]
+        rule = rules(dict(last[RULED]))
+        before = series["value"].to_numpy()[:-1][-WINDOW:]
+        if len(before) < SESSIONS_BEFORE or rule.better not in (Better.HIGHER, Better.LOWER) or key in alarming:
+            continue
+        usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
+        worse = (usual - last["value"]) * rule.sign
+        if usual and worse > max(rule.smallest_change * abs(usual), SUSPICIOUS_SPREADS * spread):
+            rows.append(last.to_dict() | {"level": usual, "relative": last["value"] / usual - 1})
+    return pd.DataFrame(rows, columns=[*values.columns, "level", "relative"])

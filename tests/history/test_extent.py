@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The extent of events by parameters, their identity over mornings, and how they end: small histories made by hand."""
+
+import json
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from commands import run
+from sessions_made import database, night, session, steady, table_of
+
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.history.change_points import Rule, changes, findings, session_values
+from coffeecup.postprocess.history.events import BETTER, ENDED, WORSE, events, extent, returns
+
+RULE = Rule(Better.HIGHER)
+GRID = [dict(zip("abc", values)) for values in product("12", repeat=3)]
+
+
+def other(values, number, **parameters):
+    """A test of another suite, known by its name alone."""
+    words = "".join(f" %{name}={value}" for name, value in parameters.items())
+    return {
+        "name": f"io{words}",
+        "system": "cluster",
+        "partition": "all",
+        "environ": "gnu",
+        "result": "pass",
+        "fixture": False,
+        "num_tasks": 4,
+        "job_nodelist": ["n1"],
+        "job_completion_time_unix": night(number).timestamp() + 60,
+        "perfvalues": {"cluster:all:rate": [values[number], 0, None, None, "MB/s", "pass"]},
+    } | parameters
+
+
+def found_in(tmp_path, sessions):
+    values = session_values(table_of(tmp_path, sessions))
+    return events(values, findings(values))
+
+
+def site(count, factor, **fixed):
+    """Nights of tests with an operation, a kind of files and a file system; `factor` of them and a night."""
+    every = list(product(("read", "write"), ("one", "each"), ("home", "scratch")))
+    levels = [steady(count, 1000.0, 0.01, seed) for seed in range(len(every))]
+    return [
+        session(
+            [
+                other(
+                    [value * factor(operation, files, system, number=night) for night, value in enumerate(level)],
+                    number,
+                    **{"operation": operation, "files": files, "file_system": system} | fixed,
+                )
+                for level, (operation, files, system) in zip(levels, every)
+            ],
+            night(number),
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "where"),
+    [
+        ({"a": "1"}, {"a": "1"}),
+        ({"a": "1", "c": "2"}, {"a": "1", "c": "2"}),
+        ({"a": "2", "b": "1", "c": "2"}, {"a": "2", "b": "1", "c": "2"}),
+        ({}, {}),
+    ],
+    ids=str,
+)
+def test_the_extent_is_the_smallest_set_of_parameters_that_tells_the_affected(wanted, where):
+    inside = [one for one in GRID if wanted.items() <= one.items()]
+    assert extent(inside, [one for one in GRID if one not in inside]) == where
+
+
+def test_what_a_later_attribute_makes_unnecessary_is_left_out():
+    """`a` excludes most at first (4 of 6), but `b` and `c` are needed anyway and exclude all that `a` does."""
+    affected = [{"a": "1", "b": "1", "c": "1"}]
+    others = [dict(zip("abc", values)) for values in ("221", "221", "212", "212", "112", "121")]
+    assert extent(affected, others) == {"b": "1", "c": "1"}
+
+
+def test_an_attribute_that_is_empty_or_missing_tells_nothing():
+    assert extent([{"a": "", "b": "1"}], [{"a": "x"}, {"a": "y", "b": "2"}]) == {"b": "1"}
+
+
+def test_an_event_of_another_suite_is_where_its_parameters_are(tmp_path):
+    """Reads of one file lose a third, on both file systems."""
+    made = site(
+        26, lambda operation, files, _, *, number: 0.7 if (operation, files, number > 19) == ("read", "one", 1) else 1
+    )
+    done = run("check-history", database(tmp_path / "results.db", made))
+    [line] = [line for line in done.output.splitlines() if line.startswith("REGRESSION")]
+    assert line.startswith(
+        "REGRESSION: operation=read files=one of cluster: 2 of 2 metrics there, and 0 of the other 6, "
+    )
+    assert "    event: cluster/2026-01-21/worse/operation=read,files=one\n" in done.output
+
+
+@pytest.mark.parametrize("variable", [False, True])
+def test_another_suite_states_its_file_system_as_a_parameter_or_a_variable(tmp_path, variable):
+    made = site(2, lambda *_, number: 1)
+    for one in made:
+        for case in one["runs"][0]["testcases"]:
+            if variable:
+                case["name"] = case["name"].replace(" %file_system=home", "").replace(" %file_system=scratch", "")
+    assert sorted(set(table_of(tmp_path, made)["file_system"])) == ["home", "scratch"]
+
+
+READ_ONE, EACH = [("read", "one", "home"), ("read", "one", "scratch")], ("write", "each", "scratch")
+
+
+@pytest.mark.parametrize(
+    ("affected", "scopes"),
+    [
+        ([*READ_ONE, EACH], {"operation=read files=one": (1, 6), "series": (2, 7)}),
+        ([*READ_ONE, EACH, ("write", "each", "home")], {"everything": (0, 0)}),
+    ],
+    ids=["3 of 8", "4 of 8"],
+)
+def test_less_than_half_of_a_place_is_divided(tmp_path, affected, scopes):
+    """Two kinds of tests lose at the same time; half of all is one event."""
+    found = found_in(tmp_path, site(26, lambda *of, number: 0.7 if of in affected and number > 19 else 1))
+    assert {event.scope: event.others for event in found} == scopes
+
+
+# --- identity ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_keeps_its_date_while_this_is_between_the_dates():
+    """Losses of 5 % with 3 % noise, morning by morning: the likeliest date of some moves, the stated one does not."""
+    moved = []
+    for seed in range(9, 15):
+        values = np.array([*steady(30, seed=seed), *steady(30, 950, seed=100 + seed)])
+        mornings = [found[0] for count in range(36, 61) if (found := changes(values[:count], RULE))]
+        for before, after in pairwise(mornings):
+            assert after.dated == before.dated or not after.between[0] <= before.dated <= after.between[1]
+            moved.append(after.index != before.index)
+    assert any(moved), "in none of these histories the likeliest date moves"
+
+
+def test_an_event_keeps_its_name_when_it_spreads(tmp_path):
+    """One file system loses a third, the other one two nights later, and is detected later."""
+
+    def factor(_, __, system, *, number):
+        return 0.7 if number >= (20 if system == "home" else 22) else 1
+
+    for count in (25, 28):
+        (tmp_path / str(count)).mkdir()
+    names = [
+        [(event.name, event.scope) for event in found_in(tmp_path / str(count), site(count, factor)) if event.alarms]
+        for count in (25, 28)
+    ]
+    assert names == [
+        [("cluster/2026-01-21/worse/file_system=home", "file_system=home")],
+        [("cluster/2026-01-21/worse/file_system=home", "everything")],
+    ]
+
+
+# --- how it ends ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("later", "back"), [(951, True), (949, False), (1049, True), (1051, False)])
+def test_a_change_is_reverted_if_less_than_a_quarter_of_it_is_left(later, back):
+    assert returns(1000, 800, later) is back
+    assert returns(1000, 1200, later) is back
+
+
+def levels(*parts):
+    """Nights of one test at these (nights, level)."""
+    values = [value for seed, (count, level) in enumerate(parts) for value in steady(count, level, 0.01, seed)]
+    return [session([other(values, number)], night(number)) for number in range(len(values))]
+
+
+@pytest.mark.parametrize(
+    ("parts", "stated"),
+    [
+        ([(20, 1000), (4, 800)], ", new, lasting for 4 sessions"),
+        ([(20, 1000), (5, 800)], ", ongoing, lasting for 5 sessions"),
+        ([(20, 1000), (16, 800), (16, 1000)], ", reverted by cluster/2026-02-06/better/everything after 16 sessions"),
+        ([(20, 1000), (16, 800), (16, 900)], ", ended after 16 sessions"),
+        ([(20, 1000), (16, 800), (16, 600)], ", worst 599.4, now 599.4, "),  # the better one of the two in the middle
+        ([(20, 1000), (8, 800), (16, 1000)], "ended by itself after 8 sessions"),
+        ([(20, 1000), (16, 1300), (16, 1000)], ", reverts cluster/2026-01-21/better/everything. "),
+    ],
+)
+def test_a_line_states_how_an_event_stands(tmp_path, parts, stated):
+    done = run("check-history", database(tmp_path / "results.db", levels(*parts)))
+    line = next(line for line in done.output.splitlines() if line.startswith(("REGRESSION", "recovered", "episode")))
+    assert stated in line
+
+
+def test_a_return_is_told_by_the_event_that_it_reverts(tmp_path):
+    stored = database(tmp_path / "results.db", levels((20, 1000), (16, 800), (16, 1000)))
+    assert "improvement" not in run("check-history", stored).output
+    loss, back = json.loads(run("check-history", stored, "--json").stdout)["events"]
+    assert (loss["direction"], back["direction"], loss["state"]) == (WORSE, BETTER, ENDED)
+    assert (loss["reverted"], back["reverts"], loss["reverts"]) == (back["event"], loss["event"], None)
