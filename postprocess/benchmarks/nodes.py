@@ -170,7 +170,7 @@ def sentence(found: Examination) -> str:
     return {
         Verdict.NOT_EXAMINED: "The nodes were not examined.",
         Verdict.NONE: f"None of {count} is suspected: none is slower than {SLOWER:.0%} of its peers with certainty.",
-        Verdict.UNCLEAR: f"Some of {count} are slow, but it cannot be told which.",
+        Verdict.UNCLEAR: f"Some of {count} are slow, but the measurements do not show which ones.",
         Verdict.SUSPECTS: f"{len(found.named)} of {count} suspected; a second measurement has to confirm it. Chance "
         f"alone makes a node a suspect in at most {FALSE_SUSPICION:.0%} of the runs of a healthy machine.",
         Verdict.CONFIRMED: f"{int(found.nodes['confirmed'].sum())} of {count} confirmed to be slow: a second "

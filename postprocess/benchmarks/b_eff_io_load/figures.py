@@ -18,10 +18,12 @@ WORDS = {"write": "initial write", "rewrite": "rewrite", "read": "read"}
 
 
 def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
+    """One: what each load costs each pattern."""
     return [slowdown_of_patterns(log)]
 
 
 def over_sizes(scores: list[Score]) -> Figure:
+    """What a load costs reads, over the number of processes."""
     return impact_over_sizes(
         scores, LOADS, "read_impact_by", "Reads: bandwidth of the victims without load / with load"
     )

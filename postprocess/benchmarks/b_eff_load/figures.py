@@ -20,6 +20,7 @@ def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
 
 
 def over_sizes(scores: list[Score]) -> Figure:
+    """What a load costs b_eff, over the number of processes."""
     return impact_over_sizes(scores, LOADS, "b_eff_impact", "b_eff of the victims without load / with load")
 
 

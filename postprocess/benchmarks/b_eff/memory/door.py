@@ -18,7 +18,7 @@ INVARIANTS = {
         "each pattern is planned once in each kind, and the ping-pong between each two, in this order, with names "
         "that end with the kinds and nothing else that differs"
     ),
-    "asked": "the MPI library was asked what it is asked for the kind, with answers of the right types",
+    "asked": "the questions to the MPI library are those for the kind, and its answers have the right types",
     "supported": "a kind is supported only if an answer says so; if it is not, the option `memory-anyway` is set",
     "devices": (
         "each process has one device; the processes of a device are on one node; devices of a node are different "

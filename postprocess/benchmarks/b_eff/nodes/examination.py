@@ -23,8 +23,8 @@ NO_GROUPS = "The groups of the nodes (leaf switches) are not known: nodes beyond
 
 
 def examination(log: Log[Plan]) -> Examination:
-    """The nodes of a run. Where their groups are known, each is compared with those of its own group: a trunk between
-    groups is nobody's property."""
+    """The nodes of a run. Where their groups are known, each is compared with those of its own group: a slow trunk
+    between groups says nothing about a node."""
     names = [host.name for host in log.run.hosts]
     planned = log.plan.matchings
     if not planned.count and len(names) > 1:
