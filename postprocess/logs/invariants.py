@@ -48,9 +48,7 @@ EVERY = {
     "options": (
         "the log states exactly the options of the kernel, and those that the plan repeats are those of the plan"
     ),
-    "whole_time": (
-        "the timed parts together (in PRIOMark with the times alone of `async`) do not take longer than the run"
-    ),
+    "whole_time": ("the timed parts together, with times alone that `values` state, do not take longer than the run"),
     "order": "the records of measurements are those that the plan requires, in the order of measuring",
 }
 
@@ -70,17 +68,16 @@ IO = {
     "process_slowest": "the longest of these times is that of the measurement's slowest process",
     "process_fastest": "the shortest of the times of processes is that of its fastest process",
     "layout": (
-        "only where each process has a file of its own (b_eff_io's `separate`, PRIOMark's `single_file` and `raw` on "
-        "files, FTIO with `--storage posix`) files have servers; each process of the run, or of b_eff_io's partition, "
-        "has one, and they are numbered in the order of the processes"
+        "only [where each process has a file of its own](#servers-of-files) files have servers; each process of the "
+        "run, or of its partition, has one, and they are numbered in the order of the processes"
     ),
     "striping": (
         "a file that processes share is striped in one way, and processes' own files in no more ways than there are "
-        "files; only PRIOMark's cases without files have none; only a shared file has its `server` here; a file is on "
+        "files; only cases without files have none; only a shared file has its `server` here; a file is on "
         "at most twice as many servers as its parts have stripes"
     ),
     "memory_fill": (
-        "plan, option and record agree; each host was filled by this share, and no more was resident; b_eff_io "
-        "releases the memory before `data_check`, PRIOMark after it"
+        "plan, option and record agree; each host was filled by this share, and no more was resident; the record is at "
+        "the place where the benchmark releases the memory, before or after `data_check`"
     ),
 }

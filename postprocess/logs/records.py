@@ -213,7 +213,7 @@ class Run(Record, kw_only=True):
     """What ran where."""
 
     schema_version: Annotated[int, Meta(ge=SCHEMA_VERSION, le=SCHEMA_VERSION), about(str(SCHEMA_VERSION))]
-    benchmark: Annotated[Name, about('`"b_eff"`')]
+    benchmark: Annotated[Name, about("its name, which is that of its kernel")]
     kernel_version: Annotated[str, Meta(min_length=1, max_length=256), about('`"0.1.0"`')]
     start_time: Annotated[Time, about("UTC, `2026-11-20T14:00:00Z`")]
     command: Annotated[list[Text], Meta(min_length=1), about("the command line, a list of strings")]
@@ -233,17 +233,14 @@ class Run(Record, kw_only=True):
     ]
     filesystem: Annotated[
         Filesystem | None,
-        about(
-            "for I/O benchmarks and b_eff_load with the load `io`, [the file system under "
-            "test](#the-file-system-under-test); else null"
-        ),
+        about("if the run accesses files, [the file system under test](#the-file-system-under-test); else null"),
     ]
     environment: Annotated[
         dict[str, Text],
         about(
             "variables that affect the MPI library (`OMPI_*`, `MPICH_*`, `UCX_*`, ...), name to value; also "
-            "`LD_PRELOAD`, `LD_AUDIT` and `COFFEECUP_ASKED`: the placement that a check requested, the partition, the "
-            "scheduler with its version, and for b_eff its number of nodes and `r_max_per_node`, where known"
+            "`LD_PRELOAD`, `LD_AUDIT` and `COFFEECUP_ASKED`: the placement that a check requested, the partition, its "
+            "number of nodes and `r_max_per_node` as far as the benchmark needs them, and the scheduler with its version"
         ),
     ]
     build: Build
