@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup check-history`: tests without a value, and lasting changes of metrics."""
 
-import re
 import shlex
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coffeecup.postprocess.cli import confirm
 from coffeecup.postprocess.cli.common import (
     USAGE,
     AcknowledgedFile,
@@ -26,7 +26,7 @@ from coffeecup.postprocess.show.words import counted, digits, printable, unit_wo
 if TYPE_CHECKING:
     import pandas as pd
 
-SUSPECTED = ("unit", "session", "session_time", "value", "level", "relative", "name")
+SUSPECTED = ("unit", "session", "session_time", "value", "level", "relative", "name", "confirmation", "again")
 Expected = Annotated[
     Path | None,
     typer.Option(metavar="REPORT", help="Every test of this session must have a value; for example of a dry run."),
@@ -36,6 +36,18 @@ MaxAge = Annotated[
 ]
 
 
+Confirm = Annotated[
+    bool,
+    typer.Option(
+        "--confirm",
+        help="Run the tests that are suspected after their last session again, by its recorded command; they alarm if "
+        "these runs confirm it, or have no value. For sessions of this machine only.",
+    ),
+]
+ConfirmTests = Annotated[int, typer.Option(metavar="N", min=1, help="Run at most N tests again.")]
+ConfirmMinutes = Annotated[
+    float, typer.Option(metavar="MINUTES", min=0.0, help="End the tests that run again after MINUTES.")
+]
 OnlyNew = Annotated[bool, typer.Option("--new", help="Only events that the last session is the first to show alarm.")]
 
 
@@ -53,12 +65,16 @@ def check_history(
     expected: Expected = None,
     max_age: MaxAge = None,
     new: OnlyNew = False,
+    confirm_suspected: Confirm = False,
+    confirm_tests: ConfirmTests = 5,
+    confirm_minutes: ConfirmMinutes = 60.0,
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Find tests without a value and events: lasting changes of metrics that belong together."""
     from coffeecup.postprocess.history import change_points
+    from coffeecup.postprocess.history.acknowledgements import unexpected
     from coffeecup.postprocess.history.completeness import completeness, without_value
     from coffeecup.postprocess.history.events import NEW
     from coffeecup.postprocess.history.suspicions import suspicions
@@ -66,6 +82,8 @@ def check_history(
 
     if max_age is not None and not 0 <= max_age < float("inf"):
         raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
+    if confirm_suspected and selection.until:
+        raise typer.BadParameter("--confirm runs tests now: do not use it with --until")
     entries = known_entries(acknowledged)
     cases, table = selection.tables(systems=True, entries=entries)
     planned = replace(selection, sources=[expected], since=None, until=None, metric=None) if expected else None
@@ -77,29 +95,33 @@ def check_history(
     missing, old = without_value(tests), too_old(cases, max_age)
     values = change_points.session_values(table)
     found, rules, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
-    suspected = suspicions(values, [finding for event in found for finding in event.findings], rules)
+    suspected = unexpected(suspicions(values, [one for event in found for one in event.findings], rules), entries)
+    if confirm_suspected:
+        newest = cases["session_time"].max()
+        suspected = confirm.confirm(suspected, selection.sources, newest, confirm_tests, confirm_minutes)
+    confirmed = sum(map(alarming, suspected.to_dict("records")))
     if as_json:
-        head = {"tests": len(tests), "missing": missing, "old": old}
-        print_json(head | objects(found, suspected) | {"remarks": remarks})
+        print_json({"tests": len(tests), "missing": missing, "old": old} | objects(found, suspected, remarks))
     else:
         text = [f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")]
         text += [f"OLD: {age(row)}" for row in old.to_dict("records")]
         text += [line for event in found for line in lines(event)]
         text += map(suspicion, suspected.to_dict("records"))
-        typer.echo("\n".join([*text, *remarks, summary(cases, values, found, len(tests), len(missing))]))
+        typer.echo("\n".join([*text, *remarks, summary(cases, values, found, len(tests), len(missing), confirmed)]))
     alarms = any(one.alarms and (one.state == NEW or not new) for one in found)
-    raise typer.Exit(1 if len(missing) or len(old) or alarms else 0)
+    raise typer.Exit(1 if len(missing) or len(old) or alarms or confirmed else 0)
 
 
-def objects(found: list, suspected: "pd.DataFrame") -> dict:
-    """Events, their changes and what is suspected as plain values."""
+def objects(found: list, suspected: "pd.DataFrame", remarks: list[str]) -> dict:
+    """Events, their changes, what is suspected, and remarks as plain values."""
     from coffeecup.postprocess.history.table import SERIES
     from coffeecup.postprocess.reports.changes import as_object, event_object
 
     return {
         "events": list(map(event_object, found)),
         "changes": [as_object(finding, event) for event in found for finding in event.findings],
-        "suspected": suspected[[*SERIES, *SUSPECTED]],
+        "suspected": suspected.reindex(columns=[*SERIES, *SUSPECTED]),
+        "remarks": remarks,
     }
 
 
@@ -117,24 +139,34 @@ def age(row: dict) -> str:
     )
 
 
-def selecting(name: str) -> str:
-    """The expression for ReFrame's -n that selects the test of this name alone: the name without what --repeat and
-    --distribute added."""
-    return f"^{re.escape(re.sub(r' %[.][^ ]*', '', name).replace(' ', ''))}$"
-
-
 def suspicion(row: dict) -> str:
+    """A line on a value that is suspected, and on the runs that confirm or refute it."""
     from coffeecup.postprocess.reports.changes import place
 
+    state, unit, reason = row.get("confirmation"), printable(unit_word(row["unit"])), printable(row.get("reason", ""))
+    if state in (confirm.CONFIRMED, confirm.REFUTED):
+        measured = f"{digits(row['again'])} {unit}; {reason}"
+        rest = f"{state.capitalize()} by {confirm.REPEATS} more runs: {measured}"
+    elif state == confirm.NO_VALUE:
+        rest = f"Not confirmed: the rerun has no value; {reason}"
+    else:
+        many = "Not rerun: of an older session, or beyond --confirm-tests. " if state else ""
+        expression = printable(shlex.quote(confirm.selecting(row["name"])))
+        rest = f"{many}Confirm it: the session's command again, with {confirm.REPEATED} -n {expression}"
     return (
-        f"suspected: {place(row)}: {row['relative']:+.1%} in the last session alone "
-        f"({row['session_time']:%Y-%m-%d %H:%M} UTC), {digits(row['level'])} -> {digits(row['value'])} "
-        f"{unit_word(row['unit'])}. Confirm it: the session's command again, with --repeat=3 -n "
-        f"{printable(shlex.quote(selecting(row['name'])))}"
+        f"{'REGRESSION' if alarming(row) else 'suspected'}: {place(row)}: {row['relative']:+.1%} in the last session "
+        f"alone ({row['session_time']:%Y-%m-%d %H:%M} UTC), {digits(row['level'])} -> {digits(row['value'])} "
+        f"{unit}. {rest}"
     )
 
 
-def summary(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, tests: int, missing: int) -> str:
+def alarming(row: dict) -> bool:
+    return row.get("confirmation") in (confirm.CONFIRMED, confirm.NO_VALUE)
+
+
+def summary(
+    cases: "pd.DataFrame", values: "pd.DataFrame", found: list, tests: int, missing: int, confirmed: int
+) -> str:
     """The last line of the output: what was read and how many regressions were found."""
     from coffeecup.postprocess.history.events import UNKNOWN
     from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
@@ -152,5 +184,6 @@ def summary(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, tests: i
         f"value; {counted(len(sessions), 'metric')} over time{not_judged}: {counted(alarms, 'regression')} that "
         f"{'has' if alarms == 1 else 'have'} not recovered"
         + (f", {counted(unknown, 'change')} of unknown direction" if unknown else "")
+        + (f", {confirmed} confirmed by reruns or without a value in them" if confirmed else "")
         + (f", {known} acknowledged" if known else "")
     )

@@ -102,6 +102,16 @@ def unseen(entry: OfEvent, matches: list[Match], values: pd.DataFrame) -> str:
     return "expected and not seen yet" if (times > entry.end).sum() < SESSIONS_AFTER else "expected and did not come"
 
 
+def unexpected(suspected: pd.DataFrame, entries: list[Entry]) -> pd.DataFrame:
+    """The rows of suspicions.suspicions that are not an expected change."""
+    days = suspected["session_time"].dt.date
+    for entry in entries:
+        if isinstance(entry, Expectation) and entry.direction == "worse":
+            there = entry.is_at(suspected) & (days >= entry.begin) & (days <= entry.end)
+            suspected = suspected[~there | (suspected["relative"].abs() > (entry.at_most or 0.0))]
+    return suspected
+
+
 def maintained(cases: pd.DataFrame, entries: list[Entry]) -> list[tuple[str, Entry]]:
     """Each maintenance that leaves out runs of a case_table, with their number, or that concerns no test."""
     notes = []

@@ -7,7 +7,7 @@ A test of others is known by its name, which is its class and its parameters. Fi
 
 import re
 import shlex
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -167,15 +167,17 @@ def variables_of_reframe() -> frozenset[str]:
 def selection(cmdline: str) -> str:
     """What a session's command line selects: it without its program and without what differs from session to session.
     Sessions with the same selection run the same tests."""
+    return " ".join(arguments(cmdline, OF_ONE_SESSION))
+
+
+def arguments(cmdline: str, left_out: Iterable[str]) -> list[str]:
+    """A session's command line without its program and without these options, each with a value."""
     try:
-        words, kept = shlex.split(cmdline)[1:], []
+        words = shlex.split(cmdline)[1:]
     except ValueError:  # a quote without its end, in a line that ReFrame did not write
-        words, kept = cmdline.split()[1:], []
-    for place, word in enumerate(words):
-        before = words[place - 1] if place else ""
-        if before not in OF_ONE_SESSION and word.partition("=")[0] not in OF_ONE_SESSION:
-            kept.append(word)
-    return " ".join(kept)
+        words = cmdline.split()[1:]
+    pairs = zip(["", *words], words)
+    return [word for before, word in pairs if not {before, word.partition("=")[0]} & set(left_out)]
 
 
 def settings(case: dict) -> str:

@@ -15,8 +15,8 @@ SUSPICIOUS_SPREADS = 3.0
 
 def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_rule) -> pd.DataFrame:
     """The last sessions of series that are worse than the current level by more than the smallest change and the
-    spread, but are too few to be a new level: the rows of session_values, with `level` and `relative`. A rerun confirms
-    or refutes them. Series with an alarm are left out."""
+    spread, but are too few to be a new level: the rows of session_values, with `level`, `relative` and the `limit` of
+    the value. A rerun confirms or refutes them. Series with an alarm are left out."""
     alarming = {tuple(finding.series.values()) for finding in found if finding.alarms}
     rows = []
     for key, every in values.groupby(SERIES, sort=False, observed=True):
@@ -27,7 +27,7 @@ def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_r
         if len(before) < SESSIONS_BEFORE or rule.better not in (Better.HIGHER, Better.LOWER) or key in alarming:
             continue
         usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
-        worse = (usual - last["value"]) * rule.sign
-        if usual and worse > max(rule.smallest_change * abs(usual), SUSPICIOUS_SPREADS * spread):
-            rows.append(last.to_dict() | {"level": usual, "relative": last["value"] / usual - 1})
-    return pd.DataFrame(rows, columns=[*values.columns, "level", "relative"])
+        limit = usual - rule.sign * max(rule.smallest_change * abs(usual), SUSPICIOUS_SPREADS * spread)
+        if usual and (limit - last["value"]) * rule.sign > 0:
+            rows.append(last.to_dict() | {"level": usual, "relative": last["value"] / usual - 1, "limit": limit})
+    return pd.DataFrame(rows, columns=[*values.columns, "level", "relative", "limit"]).astype(dict(values.dtypes))

@@ -19,7 +19,7 @@ from sessions_made import case, database, night, nights, session, steady, table_
 
 from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.cli.check_history import selecting
+from coffeecup.postprocess.cli.confirm import selecting
 from coffeecup.postprocess.history.change_points import Rule, changes, findings, rule_of, session_values
 from coffeecup.postprocess.history.figures import trends
 from coffeecup.postprocess.history.suspicions import suspicions

@@ -172,6 +172,23 @@ def test_an_episode_is_no_expected_change(tmp_path):
     assert done == 0 and "episode: " in text and "expected and did not come" in text, text
 
 
+@pytest.mark.parametrize(
+    ("entry", "suspected"),
+    [
+        (announced(), False),
+        (announced(at_most=0.1), True),
+        (announced("better"), True),
+        (announced(where={"file_system": "home"}), True),
+        (announced(begin="2026-01-30", end="2026-01-30"), True),
+    ],
+    ids=["expected", "larger", "direction", "place", "time"],
+)
+def test_the_first_session_of_an_expected_change_is_not_suspected(tmp_path, entry, suspected):
+    """So `--confirm` does not rerun it, and it does not alarm by that."""
+    done, text = checked(stored(tmp_path, 0.8, count=CHANGED + 1), tmp_path, entry)
+    assert done == 0 and ("suspected: " in text) is suspected
+
+
 def test_an_expected_change_of_a_place_that_nothing_measures_is_named(tmp_path):
     done, text = checked(stored(tmp_path, 0.8), tmp_path, announced(where={"file_system": "scratsh"}))
     assert done == 1 and "expected, but nothing measures this place: worse" in text
