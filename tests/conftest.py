@@ -19,6 +19,7 @@ import builds
 import logs_made
 import pytest
 from builds import PATIENCE, ROOT, Mpi, build_kernels, compiler_and_launcher, held, install_kernels, words
+from check_runs import prebuilt
 from hypothesis import HealthCheck, settings
 from kernel_runs import good
 
@@ -82,7 +83,6 @@ NOT_QUICK = {
     "test_refused_runs.py",
     "test_report.py",
     "test_report_session.py",
-    "test_servers_history.py",
     "test_site_report.py",
 }
 TESTS = ROOT / "tests"
@@ -356,16 +356,28 @@ def kernel_of(folder, script, ranks="first", name="b_eff"):
     folder = folder / "bin"
     folder.mkdir(exist_ok=True)
     kernel = folder / name
-    begin = f'#!/bin/bash\n[ "$1" = --version ] && exit\nlog=$2\n{WHO[ranks]}\n'
+    begin = f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO[ranks]}\n'
+    begin += 'for word; do [ "$before" != --log ] || log=$word; before=$word; done\n'
     kernel.write_text(f"{begin}{script}\n{HASH}\n")
     kernel.chmod(0o755)
-    return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
+    return prebuilt(folder)
 
 
 @pytest.fixture
 def kernel_that(tmp_path):
     """`kernel_of` in the test's own folder."""
     return partial(kernel_of, tmp_path)
+
+
+@pytest.fixture
+def kernel_with(tmp_path, kernel_that):
+    """Options for a run of a kernel that notes its options in the file `calls` and leaves these records as its log."""
+
+    def options(records, name="b_eff"):
+        made = logs_made.write(tmp_path / "made.jsonl", records)
+        return ["-r", *kernel_that(f'echo "$@" >>{tmp_path}/calls\ncp {made} "$log"', name=name)]
+
+    return options
 
 
 PARTS_OF_SITES = ("site_configs", "reframe_checks", "reference_values", "spack-repo", "kernels")

@@ -31,12 +31,8 @@ class User:
         self.home = home
         self.drop = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
         self.drop += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
-        self.environment = environment | {
-            "HOME": str(home),
-            "USER": slurm_made.USER,
-            "LOGNAME": slurm_made.USER,
-            "PATH": os.environ["PATH"],
-        }
+        who = dict.fromkeys(("USER", "LOGNAME"), slurm_made.USER)
+        self.environment = environment | who | {"HOME": str(home), "PATH": os.environ["PATH"]}
 
     def __call__(self, *command, **environment):
         done = subprocess.run(
@@ -90,17 +86,8 @@ def test_an_acceptance_from_its_beginning_to_the_signed_pdf(user, openmpi):
     agree(user)
     nonce = user(COFFEECUP, "accept", "begin", "contract.yaml", "--key", "centre").strip().partition("=")[2]
     user(
-        *(
-            *REFRAME,
-            "-C",
-            "toy.py",
-            "-c",
-            CHECKS,
-            "-r",
-            "--system=toy:mpirun",
-            "--repeat=2",
-            "--report-file=session.json",
-        ),
+        *(*REFRAME, "-C", "toy.py", "-c", CHECKS, "-r", "--system=toy:mpirun"),
+        *("--repeat=2", "--report-file=session.json"),
         *("-n", "^ftio.*num_processes=4", "-S", "builder=prebuilt", "-S", f"prebuilt_directory={openmpi.bin}"),
         *("-S", "ftio.input_parameter=1MiB", "-S", "ftio.repetitions=1", f"--prefix={user.home}"),
         **{NONCE: nonce},

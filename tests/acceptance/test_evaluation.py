@@ -9,12 +9,7 @@ import pytest
 from clauses_made import CLAUSE, run, verdict
 
 from coffeecup.postprocess.acceptance.contract import SESSION, Contract
-from coffeecup.postprocess.acceptance.evaluation import (
-    concerns,
-    evaluate,
-    overall,
-    within,
-)
+from coffeecup.postprocess.acceptance.evaluation import concerns, evaluate, overall, within
 from coffeecup.postprocess.acceptance.refusal import Refusal
 from coffeecup.postprocess.acceptance.terms import Terms
 from coffeecup.postprocess.benchmarks.score import Qualification
@@ -38,49 +33,41 @@ def test_the_statistic_is_that_of_the_clause(statistic, value):
     assert found.sentence.endswith("3 runs counted, from 900 to 1400.")
 
 
+FLOOR, CEILING = {"floor": 1000.0}, {"floor": None, "ceiling": 10.0}
+BOTH = {"floor": 5.0, "ceiling": 10.0}
+
+
 @pytest.mark.parametrize(
-    ("bounds", "value", "reached"),
+    ("bounds", "reached", "missed"),
     [
-        ({"floor": 1000.0}, 1000.0, True),
-        ({"floor": 1000.0}, 1000.1, True),
-        ({"floor": 1000.0}, 999.9, False),
-        ({"floor": 1000.0}, 1000.0 * (1 - 0.9e-9), True),
-        ({"floor": 1000.0}, 1000.0 * (1 - 1.1e-9), False),
-        ({"floor": None, "ceiling": 10.0}, 10.0, True),
-        ({"floor": None, "ceiling": 10.0}, 9.9, True),
-        ({"floor": None, "ceiling": 10.0}, 10.1, False),
-        ({"floor": None, "ceiling": 10.0}, 10.0 * (1 + 0.9e-9), True),
-        ({"floor": None, "ceiling": 10.0}, 10.0 * (1 + 1.1e-9), False),
-        ({"floor": 5.0, "ceiling": 10.0}, 4.0, False),
-        ({"floor": 5.0, "ceiling": 10.0}, 11.0, False),
-        ({"floor": 5.0, "ceiling": 10.0}, 7.0, True),
+        (FLOOR, (1000.0, 1000.1, 1000.0 * (1 - 0.9e-9)), (999.9, 1000.0 * (1 - 1.1e-9))),
+        (CEILING, (10.0, 9.9, 10.0 * (1 + 0.9e-9)), (10.1, 10.0 * (1 + 1.1e-9))),
+        (BOTH, (7.0,), (4.0, 11.0)),
     ],
 )
-def test_a_bound_is_reached_up_to_the_rounding_of_a_computation(bounds, value, reached):
-    assert within(replace(CLAUSE, **bounds), value) is reached
+def test_a_bound_is_reached_up_to_the_rounding_of_a_computation(bounds, reached, missed):
+    clause = replace(CLAUSE, **bounds)
+    assert [value for value in reached + missed if within(clause, value)] == list(reached)
 
 
 @pytest.mark.parametrize(
     ("bounds", "value", "words"),
     [
-        ({"floor": 1000.0}, 1000.0, "The median is 1000 MByte/s, just the floor 1000."),
-        ({"floor": 1000.0}, 1250.0, "The median is 1250 MByte/s, 25 % above the floor 1000."),
-        ({"floor": 1000.0}, 900.0, "The median is 900 MByte/s, 10 % below the floor 1000."),
-        ({"floor": 100.0}, 999.0, "The median is 999 MByte/s, 899 % above the floor 100."),
-        ({"floor": 100.0}, 1200.0, "The median is 1200 MByte/s, 12 times the floor 100."),
-        ({"floor": -1.0}, 50.0, "The median is 50 MByte/s, above the floor -1."),
-        ({"floor": 0.0}, 3.0, "The median is 3 MByte/s, above the floor 0."),
-        ({"floor": None, "ceiling": 0.0}, -3.0, "The median is -3 MByte/s, below the ceiling 0."),
-        (
-            {"floor": 800.0, "ceiling": 2000.0},
-            1000.0,
-            "The median is 1000 MByte/s, 25 % above the floor 800 and 50 % below the ceiling 2000.",
-        ),
-        ({"floor": 0.5, "unit": "1"}, 0.5, "The median is 0.5, just the floor 0.5."),
+        (FLOOR, 1000.0, "1000 MByte/s, just the floor 1000."),
+        (FLOOR, 1250.0, "1250 MByte/s, 25 % above the floor 1000."),
+        (FLOOR, 900.0, "900 MByte/s, 10 % below the floor 1000."),
+        ({"floor": 100.0}, 999.0, "999 MByte/s, 899 % above the floor 100."),
+        ({"floor": 100.0}, 1200.0, "1200 MByte/s, 12 times the floor 100."),
+        ({"floor": -1.0}, 50.0, "50 MByte/s, above the floor -1."),
+        ({"floor": 0.0}, 3.0, "3 MByte/s, above the floor 0."),
+        ({"floor": None, "ceiling": 0.0}, -3.0, "-3 MByte/s, below the ceiling 0."),
+        (BOTH, 8.0, "8 MByte/s, 60 % above the floor 5 and 20 % below the ceiling 10."),
+        ({"floor": 0.5, "unit": "1"}, 0.5, "0.5, just the floor 0.5."),
     ],
 )
 def test_the_sentence_states_the_margin(bounds, value, words):
-    assert verdict(replace(CLAUSE, **bounds), run(value), run(value)).sentence.startswith(words + " 2 runs counted")
+    sentence = verdict(replace(CLAUSE, **bounds), run(value), run(value)).sentence
+    assert sentence.startswith(f"The median is {words} 2 runs counted")
 
 
 # --- which runs count -------------------------------------------------------------------------------------------------
@@ -103,53 +90,42 @@ def test_a_refused_run_does_not_enter_the_statistic():
 
 
 def test_a_run_without_the_metric_is_refused_unless_its_log_is_unreadable_anyway():
-    missing = verdict(CLAUSE, run(None)).runs[0]
-    assert [(refusal.key, refusal.text) for refusal in missing.refusals] == [
-        ("not_measured", "the run did not measure b_eff")
-    ]
-    unreadable = verdict(CLAUSE, run(None, score=None, refusals=(Refusal("unreadable", "cut"),))).runs[0]
-    assert [refusal.key for refusal in unreadable.refusals] == ["unreadable"]
+    cut = Refusal("unreadable", "cut")
+    assert verdict(CLAUSE, run(None)).runs[0].refusals == (Refusal("not_measured", "the run did not measure b_eff"),)
+    assert verdict(CLAUSE, run(None, score=None, refusals=(cut,))).runs[0].refusals == (cut,)
 
 
 @pytest.mark.parametrize(
-    ("other", "concerned"),
-    [
-        ({}, True),
-        ({"benchmark": "b_eff_io"}, False),
-        ({"system": "other"}, False),
-        ({"partition": "other"}, False),
-        ({"processes": 255}, False),
-    ],
+    "other", [{}, {"benchmark": "b_eff_io"}, {"system": "other"}, {"partition": "other"}, {"processes": 255}]
 )
-def test_benchmark_place_and_size_are_those_of_the_clause(other, concerned):
-    assert concerns(CLAUSE, run(**other)) is concerned
-    assert concerns(CLAUSE, run(score=None, **other)) is concerned
+def test_benchmark_place_and_size_are_those_of_the_clause(other):
+    for score in ({}, {"score": None}):
+        assert concerns(CLAUSE, run(**score, **other)) is (not other)
 
 
 @pytest.mark.parametrize(
-    ("asked", "other", "concerned"),
+    ("asked", "concerned", "without_file_system"),
     [
-        ({"hosts": 2}, {}, True),
-        ({"hosts": 1}, {}, False),
-        ({"hosts": 3}, {}, False),
-        ({"filesystem": "lustre"}, {}, True),
-        ({"filesystem": "nfs"}, {}, False),
-        ({"filesystem": "lustre"}, {"filesystem": None}, False),
-        ({"directory": "/scratch"}, {}, True),
-        ({"directory": "/scratch/run"}, {}, True),
-        ({"directory": "/scratch/run/a"}, {}, False),
-        ({"directory": "/scratch"}, {"filesystem": None}, False),
-        ({"directory": "/scratch", "filesystem": "nfs"}, {}, False),
-        ({"directory": "/home", "filesystem": "lustre"}, {}, False),
-        ({"hosts": 1, "directory": "/scratch"}, {}, False),
+        ({"hosts": 2}, True, True),
+        ({"hosts": 1}, False, False),
+        ({"hosts": 3}, False, False),
+        ({"filesystem": "lustre"}, True, False),
+        ({"filesystem": "nfs"}, False, False),
+        ({"directory": "/scratch"}, True, False),
+        ({"directory": "/scratch/run"}, True, False),
+        ({"directory": "/scratch/run/a"}, False, False),
+        ({"directory": "/scratch", "filesystem": "nfs"}, False, False),
+        ({"directory": "/home", "filesystem": "lustre"}, False, False),
+        ({"hosts": 1, "directory": "/scratch"}, False, False),
     ],
 )
 def test_hosts_and_file_system_are_compared_where_the_clause_names_them_and_the_log_is_readable(
-    asked, other, concerned
+    asked, concerned, without_file_system
 ):
     clause = replace(CLAUSE, **asked)
-    assert concerns(clause, run(**other)) is concerned
-    assert concerns(clause, run(score=None, **other)) is True
+    assert concerns(clause, run()) is concerned
+    assert concerns(clause, run(filesystem=None)) is without_file_system
+    assert concerns(clause, run(score=None))
 
 
 @pytest.mark.parametrize(
@@ -180,19 +156,10 @@ def test_a_run_on_an_excluded_node_is_refused_with_the_reason():
 
 
 @pytest.mark.parametrize(
-    ("host", "excluded", "refused"),
-    [
-        ("vm.cluster.example", "vm", True),
-        ("vm", "vm.cluster.example", True),
-        ("VM", "vm", True),
-        ("vm.cluster.example", "vm.cluster.example.", True),
-        ("vm1", "vm", False),
-        ("vm.a.example", "vm.b.example", False),
-        ("vm", "v", False),
-        ("10.1.2.3", "10", False),
-    ],
+    ("host", "excluded", "refused"), [("vm.cluster.example", "vm", True), ("vm1", "vm", False), ("10.1", "10", False)]
 )
 def test_an_excluded_node_is_recognised_by_its_short_and_its_full_name(host, excluded, refused):
+    """test_binding.py has all forms of names of one host."""
     found = verdict(replace(CLAUSE, excluded_nodes={excluded: "broken"}), run(hosts=(host,)))
     assert found.runs[0].counts is not refused
 
@@ -255,14 +222,9 @@ def test_each_clause_gets_its_verdict_with_the_kernel_version_of_the_contract():
 
 @pytest.mark.parametrize(
     ("outcomes", "result"),
-    [
-        (["pass"], "pass"),
-        (["pass", "not proven"], "not proven"),
-        (["not proven", "fail", "pass"], "fail"),
-        (["fail"], "fail"),
-    ],
+    [("pass", "pass"), ("pass, not proven", "not proven"), ("not proven, fail, pass", "fail"), ("fail", "fail")],
 )
 def test_one_failed_clause_fails_the_contract_and_one_unproven_leaves_it_unproven(outcomes, result):
-    verdicts = [SimpleNamespace(outcome=outcome) for outcome in outcomes]
+    verdicts = [SimpleNamespace(outcome=outcome) for outcome in outcomes.split(", ")]
+    assert overall(verdicts) == result
     assert overall(verdicts, ["Session 1 is missing."]) == ("not proven" if result == "pass" else result)
-    assert overall([SimpleNamespace(outcome=outcome) for outcome in outcomes]) == result

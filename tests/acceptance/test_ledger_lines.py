@@ -44,25 +44,16 @@ def test_each_line_commits_to_all_earlier_ones(contract):
     begun = three(contract)
     texts = ledger_path(contract.path).read_bytes().splitlines()
     assert ledger_path(contract.path).name == "c.acceptance.jsonl"
-    assert [(line["number"], line["previous"]) for line in lines(contract)] == [
-        (1, None),
-        (2, sha256(texts[0])),
-        (3, sha256(texts[1])),
-    ]
-    assert [(line["session_sha256"], line["abandoned"]) for line in lines(contract)] == [
-        (None, None),
-        (FIRST, None),
-        (None, "power failure"),
-    ]
+    assert [line["number"] for line in lines(contract)] == [1, 2, 3]
+    assert [line["previous"] for line in lines(contract)] == [None, *map(sha256, texts[:2])]
+    reported = [(line["session_sha256"], line["abandoned"]) for line in lines(contract)]
+    assert reported == [(None, None), (FIRST, None), (None, "power failure")]
     assert {line["contract_sha256"] for line in lines(contract)} == {"c" * 64}
     assert len({line["random"] for line in lines(contract)}) == 3
     read = read_ledger(contract)
     assert [entry.nonce for entry in begun] == [entry.nonce for entry in read] == list(map(sha256, texts))
-    assert [(entry.number, entry.session_sha256, entry.abandoned) for entry in read] == [
-        (1, FIRST, None),
-        (2, None, "power failure"),
-        (3, None, None),
-    ]
+    known = [(entry.number, entry.session_sha256, entry.abandoned) for entry in read]
+    assert known == [(1, FIRST, None), (2, None, "power failure"), (3, None, None)]
     assert all(before <= entry.issued <= datetime.now(UTC) for entry in read)
 
 
@@ -160,33 +151,26 @@ def entry(number, **more):
 
 
 NAME = "Session 1, begun 2026-12-01 08:30:05 UTC,"
+MISSING = f"{NAME} is missing: evaluate all sessions of the acceptance together."
+TWICE = f"{NAME} was run 2 times: begin each session with `coffeecup accept begin`."
+ABANDONED = f"{NAME} was declared abandoned (power failure), but here it is: the ledger is wrong."
+ALTERED = f"{NAME} was altered after the next one had begun: its SHA-256 was {FIRST}."
+NEVER = "This acceptance was not begun with `coffeecup accept begin`: no run can be shown to belong to it."
 
 
 @pytest.mark.parametrize(
     ("entries", "ran", "expected"),
     [
-        ([], [], ["This acceptance was not begun with `coffeecup accept begin`: no run can be shown to belong to it."]),
+        ([], [], [NEVER]),
         ([entry(1)], ["n1"], []),
         ([entry(1), entry(2)], ["n1", "n2"], []),
-        ([entry(1)], [], [f"{NAME} is missing: evaluate all sessions of the acceptance together."]),
-        ([entry(1)], ["n7"], [f"{NAME} is missing: evaluate all sessions of the acceptance together."]),
+        ([entry(1)], [], [MISSING]),
+        ([entry(1)], ["n7"], [MISSING]),
         ([entry(1, abandoned="power failure")], [], []),
-        ([entry(1)], ["n1", "n1"], [f"{NAME} was run 2 times: begin each session with `coffeecup accept begin`."]),
-        (
-            [entry(1, abandoned="power failure")],
-            ["n1"],
-            [f"{NAME} was declared abandoned (power failure), but here it is: the ledger is wrong."],
-        ),
-        (
-            [entry(1, session_sha256=FIRST)],
-            ["n1"],
-            [f"{NAME} was altered after the next one had begun: its SHA-256 was {FIRST}."],
-        ),
-        (
-            [entry(1, session_sha256=FIRST)],
-            [],
-            [f"{NAME} is missing: evaluate all sessions of the acceptance together."],
-        ),
+        ([entry(1)], ["n1", "n1"], [TWICE]),
+        ([entry(1, abandoned="power failure")], ["n1"], [ABANDONED]),
+        ([entry(1, session_sha256=FIRST)], ["n1"], [ALTERED]),
+        ([entry(1, session_sha256=FIRST)], [], [MISSING]),
     ],
 )
 def test_what_is_missing_in_the_sequence_of_sessions(tmp_path, entries, ran, expected):
@@ -199,7 +183,5 @@ def test_a_session_is_the_one_that_the_next_line_states_by_its_hash(tmp_path):
     known = [entry(1, session_sha256=hashes[0]), entry(2, session_sha256=hashes[1]), entry(3, abandoned="no")]
     assert list(gaps(known, [second, first])) == []
     late = [entry(1, issued=BEGUN + timedelta(days=1)), entry(2)]
-    assert [gap[:31] for gap in gaps(late, [])] == [
-        "Session 1, begun 2026-12-02 08:",
-        "Session 2, begun 2026-12-01 08:",
-    ]
+    starts = ["Session 1, begun 2026-12-02 08:", "Session 2, begun 2026-12-01 08:"]
+    assert [gap[:31] for gap in gaps(late, [])] == starts

@@ -82,10 +82,7 @@ def test_an_abandoned_session_counts_as_a_refused_run(tmp_path, allowed, outcome
     begin(path)
     nonce = begin(path, "--abandoned", "power failure")
     done, result = evaluate(tmp_path, of_runs(tmp_path, nonce, 100, None, 110))
-    assert (result["result"], result["refused"]) == (
-        outcome,
-        {"runs": 1, "abandoned_sessions": 1, "allowed": allowed},
-    )
+    assert (result["result"], result["refused"]) == (outcome, {"runs": 1, "abandoned_sessions": 1, "allowed": allowed})
     assert f"1 run refused and 1 session abandoned, {allowed} allowed" in " ".join(done.stdout.split())
 
 

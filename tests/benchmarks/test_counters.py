@@ -60,31 +60,37 @@ def value(score, name):
 # --- one counter ------------------------------------------------------------------------------------------------------
 
 
+BACKWARDS, NO_NUMBER = "went backwards during the run", "is not a number"
+STOPPED = "had stopped at its largest value before the run"
+ENERGY, RECEIVED = ("rapl_energy", 1000), ("network_receive_bytes", None)
+
+
 @pytest.mark.parametrize(
-    ("counter", "largest", "readings", "expected"),
+    ("counter", "readings", "expected"),
     [
-        ("rapl_energy", 1000, [900, 950], 50),
-        ("rapl_energy", 1000, [900, 50, 1], 150),  # 100 to the end of its range, 50 after it
-        ("rapl_energy", 1000, [900, 950, 2], 2050),
-        ("rapl_energy", 1000, [900, 50], "went backwards during the run"),  # the kernel did not see it begin again
-        ("rapl_energy", 1000, [900, 900], 0),
-        ("rapl_energy", None, [900, 50], "went backwards during the run"),
-        ("network_receive_bytes", None, [900, 899], "went backwards during the run"),
-        ("network_receive_bytes", None, [900, "absent"], "vanished during the run"),
-        ("network_receive_bytes", None, ["absent", 900], "appeared during the run"),
-        ("network_receive_bytes", None, [900, "unreadable"], "is not a number"),
-        ("network_receive_bytes", None, ["unreadable", "unreadable"], "is not a number"),
-        ("network_receive_bytes", None, ["forbidden", "forbidden"], "must not be read"),
-        ("network_receive_bytes", None, [65535, 65535], 0),
-        ("infiniband_symbol_error", None, [65534, 65535], 1),
-        ("infiniband_symbol_error", None, [65535, 65535], "had stopped at its largest value before the run"),
-        ("infiniband_link_downed", None, [255, 255], "had stopped at its largest value before the run"),
-        ("infiniband_link_downed", None, [254, 254], 0),
+        (ENERGY, [900, 950], 50),
+        (ENERGY, [900, 50, 1], 150),  # 100 to the end of its range, 50 after it
+        (ENERGY, [900, 950, 2], 2050),
+        (ENERGY, [900, 50], BACKWARDS),  # the kernel did not see it begin again
+        (ENERGY, [900, 900], 0),
+        (("rapl_energy", None), [900, 50], BACKWARDS),
+        (RECEIVED, [900, 899], BACKWARDS),
+        (RECEIVED, [900, "absent"], "vanished during the run"),
+        (RECEIVED, ["absent", 900], "appeared during the run"),
+        (RECEIVED, [900, "unreadable"], NO_NUMBER),
+        (RECEIVED, ["unreadable", "unreadable"], NO_NUMBER),
+        (RECEIVED, ["forbidden", "forbidden"], "must not be read"),
+        (RECEIVED, [65535, 65535], 0),
+        (("infiniband_symbol_error", None), [65534, 65535], 1),
+        (("infiniband_symbol_error", None), [65535, 65535], STOPPED),
+        (("infiniband_link_downed", None), [255, 255], STOPPED),
+        (("infiniband_link_downed", None), [254, 254], 0),
     ],
 )
-def test_difference_between_two_readings(counter, largest, readings, expected):
+def test_difference_between_two_readings(counter, readings, expected):
+    name, largest = counter
     known = (expected, "") if isinstance(expected, int) else (None, expected)
-    assert difference(CounterSource(counter, "", largest), readings) == known
+    assert difference(CounterSource(name, "", largest), readings) == known
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
@@ -92,9 +98,8 @@ def test_difference_between_two_readings(counter, largest, readings, expected):
 
 def test_errors_during_the_run_are_named_with_their_node(tmp_path, plain):
     score = counted(tmp_path, plain, [SYMBOLS, DOWN], [5, 7], [[5, 17], [0, 1]])
-    assert keys(score)["port_errors"] == (
-        "Errors on network ports during the run: symbol_error of mlx5_0/1 12, link_downed of mlx5_0/1 1 on node01."
-    )
+    told = "symbol_error of mlx5_0/1 12, link_downed of mlx5_0/1 1 on node01."
+    assert keys(score)["port_errors"] == f"Errors on network ports during the run: {told}"
 
 
 def test_the_node_with_most_errors_comes_first(tmp_path, plain):
@@ -145,9 +150,8 @@ def test_no_errors_are_proven_only_if_every_node_counted_them(tmp_path, plain, v
 
 
 def test_a_log_without_counters_proves_nothing_about_errors(tmp_path, plain):
-    assert (
-        not_counted(scored(tmp_path, plain).log, "port_errors") == "node00 has no counter of port errors that was read"
-    )
+    found = not_counted(scored(tmp_path, plain).log, "port_errors")
+    assert found == "node00 has no counter of port errors that was read"
 
 
 # --- energy -----------------------------------------------------------------------------------------------------------
@@ -177,15 +181,19 @@ def test_energy_is_not_known_if_a_counter_could_begin_again_twice(tmp_path, plai
     assert ("energy" in score.metrics, "energy_unknown" in keys(score)) == (known, not known)
 
 
-@pytest.mark.parametrize("last", ["absent", "unreadable"])
-def test_energy_is_not_known_if_that_of_a_node_is_not(tmp_path, plain, last):
-    score = counted(tmp_path, plain, [PACKAGE], [[0, 9]], [[0, last]])
-    assert "energy" not in score.metrics and "node01" in keys(score)["energy_unknown"]
-
-
-def test_energy_is_not_known_if_nodes_count_different_parts(tmp_path, plain):
-    score = counted(tmp_path, plain, [PACKAGE, MEMORY], [[0, 9], [0, 9]], [[0, 9], "absent"])
-    assert "energy" not in score.metrics and "different parts" in keys(score)["energy_unknown"]
+@pytest.mark.parametrize(
+    ("sources", "values", "reason"),
+    [
+        ([PACKAGE], ([[0, 9]], [[0, "absent"]]), "node01"),
+        ([PACKAGE], ([[0, 9]], [[0, "unreadable"]]), "node01"),
+        ([PACKAGE, MEMORY], ([[0, 9], [0, 9]], [[0, 9], "absent"]), "different parts"),
+    ],
+)
+def test_energy_is_not_known_if_that_of_a_node_is_not_or_nodes_count_different_parts(
+    tmp_path, plain, sources, values, reason
+):
+    score = counted(tmp_path, plain, sources, *values)
+    assert "energy" not in score.metrics and reason in keys(score)["energy_unknown"]
 
 
 def test_energy_that_must_not_be_read_is_no_qualification(tmp_path, plain):

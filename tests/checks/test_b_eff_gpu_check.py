@@ -2,30 +2,21 @@
 """The ReFrame check of b_eff on partitions with accelerators: its sizes, what it requests, and a real run on a
 stand-in."""
 
-import pprint
 import re
 
 import pytest
 from accelerators import stand_in
 from builds import OPEN_MPI
+from check_runs import configuration, prebuilt, values
 
 CHECKS_OF = "b_eff"
 DEVICES = [{"type": "gpu", "arch": "sm_90", "num_devices": 2}]
 
 
 def site(folder, *partitions):
-    """A configuration of partitions, of this machine unless a scheduler is stated."""
-    common = {"scheduler": "local", "launcher": "local", "environs": ["mpi"], "features": ["gpu", "overcommit"]}
-    named = [
-        common | {"name": f"p{number}", "devices": DEVICES} | partition for number, partition in enumerate(partitions)
-    ]
-    settings = {
-        "systems": [{"name": "made", "hostnames": [".*"], "partitions": named}],
-        "environments": [{"name": "mpi", "features": ["mpi"]}],
-    }
-    path = folder / "settings.py"
-    path.write_text(f"site_configuration = {pprint.pformat(settings)}\n")
-    return path
+    """Partitions with devices, of this machine unless a scheduler is stated."""
+    common = {"features": ["gpu", "overcommit"], "devices": DEVICES}
+    return configuration(folder, *(common | partition for partition in partitions))
 
 
 def test_sizes_have_one_process_per_device(reframe, tmp_path):
@@ -76,15 +67,14 @@ def test_job_requests_the_devices_of_its_nodes(reframe, tmp_path):
 @pytest.mark.prove
 def test_real_run_has_metrics_of_both_kinds_of_memory(reframe, openmpi, tmp_path):
     library = stand_in(tmp_path, "openmpi")
-    prebuilt = ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={openmpi.bin}"]
-    short = ["-S", "b_eff_gpu.time_budget=1", "-S", "b_eff_gpu.memory_per_process=1MiB"]
+    short = [*prebuilt(openmpi.bin), *values("b_eff_gpu.time_budget=1", "b_eff_gpu.memory_per_process=1MiB")]
     few = "--longest-loop 1 --repetitions 1 --random-patterns 1 --methods sendrecv,blocking"
     extras = {"kernel_options": {"b_eff": [*few.split(), "--patterns", "ring,random,ping_pong"]}}
     environment = [["LD_LIBRARY_PATH", str(library.parent)], ["LD_PRELOAD", str(library)], ["STANDIN_DEVICES", "2"]]
     config = site(tmp_path, {"extras": extras, "env_vars": environment})
-    session = reframe("-r", "-n", "b_eff_gpu", *prebuilt, *short, config=config, env=OPEN_MPI)
+    session = reframe("-r", "-n", "b_eff_gpu", *short, config=config, env=OPEN_MPI)
     assert session.returncode == 0, session.output
     [case] = session.cases
-    values = {name.rpartition(":")[2]: value for name, (value, *_) in case["perfvalues"].items()}
-    assert {"b_eff", "b_eff_cuda", "ring_latency_cuda", "ping_pong_latency_host_cuda"} <= values.keys()
+    found = {name.rpartition(":")[2]: value for name, (value, *_) in case["perfvalues"].items()}
+    assert {"b_eff", "b_eff_cuda", "ring_latency_cuda", "ping_pong_latency_host_cuda"} <= found.keys()
     assert case["memory"] == "host,cuda" and case["num_tasks"] == 2

@@ -3,7 +3,7 @@
 leaves nothing and overwrites nothing."""
 
 import pytest
-from commands import run
+from commands import run, said
 
 EVENT = ["--event", "e", "--who", "w", "--why", "w", "--until", "2099-01-01"]
 # Commands whose input does not exist either: only one that looks at the path first complains about it.
@@ -33,7 +33,7 @@ def test_a_path_that_cannot_be_written_is_refused_first(tmp_path, monkeypatch, c
     cases |= {"file": "Not a directory"} if "--figures" in WRITING[command] else {"folder": "Is a directory"}
     for path, reason in cases.items():
         done = run(*WRITING[command], path)
-        text = " ".join(done.output.replace("│", "").split())
+        text = said(done)
         assert done.exit_code == 2 and f"cannot write {path}: {reason}" in text
     assert {path.name for path in tmp_path.rglob("*")} == {"folder", "file"}
     assert (tmp_path / "file").read_text() == "kept"
@@ -56,5 +56,5 @@ def test_a_command_that_fails_leaves_nothing_and_overwrites_nothing(tmp_path, mo
 def test_the_standard_output_has_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = run("export", "none.db", "--junit", "-")
-    text = " ".join(done.output.replace("│", "").split())
+    text = said(done)
     assert done.exit_code == 2 and "use /dev/stdout" in text and not list(tmp_path.iterdir())

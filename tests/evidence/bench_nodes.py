@@ -19,6 +19,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
+from bench_tables import Goals, header, row
 from nodes_made import ACCESS_NOISE, NOISE, Machine, accesses, matchings, planted, times, within_leaves
 
 from coffeecup.postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, examination
@@ -79,10 +80,7 @@ NETWORKS = (
     Network("fat tree 4:1, groups known", 64, 16, 4, known=True),
 )
 PHASES = ((WRITES, 15), (READS, 15), (COMPUTATIONS, 9))
-FILES = (
-    *(Files(nodes) for nodes in (16, 64, 256)),
-    *(Files(nodes, "phases of FTIO", PHASES) for nodes in (16, 64)),
-)
+FILES = (*(Files(nodes) for nodes in (16, 64, 256)), *(Files(nodes, "phases of FTIO", PHASES) for nodes in (16, 64)))
 BLIND = (Network("fat tree 2:1, groups unknown", 64, 16, 8), Network("fat tree 4:1, groups unknown", 64, 16, 4))
 
 
@@ -97,10 +95,6 @@ def runs(network: Network | Files, slow: int, speed: float, count: int, seed: in
     return found, false, wrong
 
 
-def row(*cells) -> None:
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--healthy", type=int, default=300)
@@ -112,21 +106,21 @@ def main() -> int:
         for network in (*NETWORKS, *FILES, *BLIND)
         for slow, speed in ((0, 1.0), *SPEEDS)
     ]
-    missed = []
-    row("network", "nodes", "slow nodes", "their bandwidth", "runs", "found", "false names", "runs with a false name")
-    print("|" + "---|" * 8)
+    goals = Goals()
+    header(
+        __doc__.split(":")[0], "network; nodes; slow nodes; their bandwidth; runs; found; false names; runs with one"
+    )
     with ProcessPoolExecutor() as pool:
         for (network, slow, speed, count), (found, false, wrong) in zip(
             cases, pool.map(partial(of_case, options.seed), cases)
         ):
             row(network.name, network.nodes, slow, speed, count, f"{found} of {slow * count}", false, wrong)
             what = f"{network.name}, {network.nodes} nodes, {slow} slow at {speed:g}"
-            if (not slow or network not in BLIND) and wrong > FALSE * count:
-                missed.append(f"{what}: {wrong} of {count} runs with a false name, goal at most {FALSE:.0%}")
-            if slow and speed <= network.goal and network not in BLIND and found < FOUND * slow * count:
-                missed.append(f"{what}: {found} of {slow * count} found, goal at least {FOUND:.0%}")
-    print("\n" + ("\n".join(f"MISSED: {what}" for what in missed) or "All goals are reached."))
-    return 1 if missed else 0
+            if not slow or network not in BLIND:
+                goals.check(f"{what}: share of runs with a false name", wrong / count, most=FALSE)
+            if slow and speed <= network.goal and network not in BLIND:
+                goals.check(f"{what}: share that is found", found / slow / count, least=FOUND)
+    return goals.report()
 
 
 def of_case(seed: int, case: tuple[Network | Files, int, float, int]) -> tuple[int, int, int]:

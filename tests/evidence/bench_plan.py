@@ -25,17 +25,10 @@ CORRELATED = ("weekly cycle", "autocorrelation 0.6")
 POWER = 0.8  # wanted probability: 100 histories of each series
 AGREEMENT = 0.05
 CASES = (
-    ("normal, 2 %", 0.05),
-    ("normal, 3 %", 0.05),
-    ("normal, 3 %", 0.07),
-    ("normal, 3 %", 0.1),
-    ("normal, 5 %", 0.1),
-    ("normal, 5 %", 0.15),
-    ("Student t, 3 degrees of freedom, 3 %", 0.07),
-    ("two speeds 10 % apart, hosts known", 0.05),
-    ("spikes on 5 % of nights", 0.1),
-    ("weekly cycle", 0.1),
-    ("autocorrelation 0.6", 0.1),
+    *(("normal, 2 %", 0.05), ("normal, 3 %", 0.05), ("normal, 3 %", 0.07), ("normal, 3 %", 0.1)),
+    *(("normal, 5 %", 0.1), ("normal, 5 %", 0.15), ("Student t, 3 degrees of freedom, 3 %", 0.07)),
+    *(("two speeds 10 % apart, hosts known", 0.05), ("spikes on 5 % of nights", 0.1)),
+    *(("weekly cycle", 0.1), ("autocorrelation 0.6", 0.1)),
 )
 BETWEEN, INSIDE, OF_THE_HEALTHY = 0.02, 0.04, 3  # noise between sessions and in a session, and the healthy site's runs
 REPEATS = (1, 3, 8)
@@ -83,11 +76,7 @@ def plan(options, goals: Goals) -> None:
     header(
         f"`coffeecup plan` from {HEALTHY} sessions of a healthy site of {SERIES} series, and planted losses after "
         f"{BEFORE} sessions that are found within {WITHIN}, in {PLANTED} other sites: of 100",
-        "noise",
-        "loss",
-        "predicted, mean",
-        "predicted for a series, 5 % to 95 %",
-        "found",
+        "noise; loss; predicted, mean; predicted for a series, 5 % to 95 %; found",
     )
     for name, loss in CASES:
         drawn: Callable[..., Drawn] = NOISE[name]

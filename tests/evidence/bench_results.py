@@ -36,17 +36,11 @@ def made(path, sessions, seed=20261121):
 
     def measured(number):
         level = 900 if number > 0.75 * sessions else 1000
-        return {
-            name: (level * (1 + 0.02 * rng.standard_normal()), 1000, -0.2, 0.2, unit, "pass") for name, unit in metrics
-        }
+        values = level * (1 + 0.02 * rng.standard_normal(len(metrics)))
+        return {name: (value, 1000, -0.2, 0.2, unit, "pass") for value, (name, unit) in zip(values, metrics)}
 
-    return database(
-        path,
-        [
-            session([case(measured(number), processes=size) for size in (2, 4)], night(number))
-            for number in range(sessions)
-        ],
-    )
+    nights = [[case(measured(number), processes=size) for size in (2, 4)] for number in range(sessions)]
+    return database(path, [session(cases, night(number)) for number, cases in enumerate(nights)])
 
 
 def main():
@@ -59,11 +53,8 @@ def main():
 
         def told(what):
             times.append(time.perf_counter())
-            print(
-                f"{what:50} {times[-1] - times[-2]:6.2f} s, {times[-1] - times[0]:6.2f} s in all, "
-                f"{time.process_time() - cpu:6.2f} s of a core",
-                flush=True,
-            )
+            seconds = times[-1] - times[-2], times[-1] - times[0], time.process_time() - cpu
+            print("{:50} {:6.2f} s, {:6.2f} s in all, {:6.2f} s of a core".format(what, *seconds), flush=True)
 
         reports = read_reports([stored])
         cases, table = case_table(reports), history_table(reports)
@@ -72,9 +63,8 @@ def main():
         found = findings(values)
         told(f"{len(found)} changes found in {values.groupby(['metric', 'processes']).ngroups} series")
         nodes = node_table(table), server_table(table)
-        page = html(
-            site_page(values, events(values, found), cases, completeness(cases), nodes, []), "coffeecup site report", []
-        )
+        parts = site_page(values, events(values, found), cases, completeness(cases), nodes, [])
+        page = html(parts, "coffeecup site report", [])
         told(f"site page of {len(page) / 1e6:.2f} MByte drawn")
         paths = [path for figure in trends(values, found) for path in figure.save(Path(folder), "history")]
         told(f"every metric drawn, {len(paths)} files")

@@ -22,7 +22,8 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
-from bench_nodes import FALSE, FOUND, OF_GOAL, SPEEDS, row
+from bench_nodes import FALSE, FOUND, OF_GOAL, SPEEDS
+from bench_tables import Goals, header, row
 from builds import ROOT, simulated_kernel
 from networks_made import Network, crossbar, dragonfly, fat_tree, torus, write
 from nodes_made import CONDITIONS, NOISE, Machine
@@ -113,20 +114,9 @@ def main() -> int:
         for number in range(len(NETWORKS + BLIND))
         for slow, speed in ((0, 1.0), *SPEEDS)
     ]
-    missed = []
-    row(
-        "network",
-        "nodes",
-        "groups",
-        "slow",
-        "bandwidth",
-        "runs",
-        "found",
-        "confirmed",
-        "false",
-        "runs with a false name",
-    )
-    print("|" + "---|" * 10)
+    goals = Goals()
+    columns = "network; nodes; groups; slow; bandwidth; runs; found; confirmed; false; runs with a false name"
+    header("How well b_eff names slow nodes of simulated networks", columns)
     with ProcessPoolExecutor() as pool:
         for (number, slow, speed, count), (found, confirmed, false, wrong, accused) in zip(
             cases, pool.map(partial(of_number, kernel), cases)
@@ -134,25 +124,14 @@ def main() -> int:
             network = (NETWORKS + BLIND)[number]
             groups = "known" if network.groups else "unknown"
             of = f"of {slow * count}"
-            row(
-                network.name,
-                network.nodes,
-                groups,
-                slow,
-                speed,
-                count,
-                f"{found} {of}",
-                f"{confirmed} {of}",
-                false,
-                wrong,
-            )
+            cells = network.name, network.nodes, groups, slow, speed, count
+            row(*cells, f"{found} {of}", f"{confirmed} {of}", false, wrong)
             what = f"{network.name}, {network.nodes} nodes, groups {groups}, {slow} slow at {speed:g}"
-            if wrong > FALSE * count or accused > 0.01 * count:
-                missed.append(f"{what}: {wrong} of {count} runs with a false name, {accused} with a confirmed one")
-            if slow and speed <= OF_GOAL and number < len(NETWORKS) and found < FOUND * slow * count:
-                missed.append(f"{what}: {found} of {slow * count} found, goal at least {FOUND:.0%}")
-    print("\n" + ("\n".join(f"MISSED: {what}" for what in missed) or "All goals are reached."))
-    return 1 if missed else 0
+            goals.check(f"{what}: share of runs with a false name", wrong / count, most=FALSE)
+            goals.check(f"{what}: share of runs with a false confirmed name", accused / count, most=0.01)
+            if slow and speed <= OF_GOAL and number < len(NETWORKS):
+                goals.check(f"{what}: share that is found", found / slow / count, least=FOUND)
+    return goals.report()
 
 
 def of_number(kernel: Path, case: tuple[int, int, float, int]) -> tuple[int, int, int, int, int]:

@@ -16,6 +16,11 @@ class Goals:
     def __init__(self):
         self.missed: list[str] = []
 
+    def report(self) -> int:
+        """Prints what was missed; the exit code."""
+        print("\n" + "\n".join([f"MISSED: {text}" for text in self.missed] or ["every goal is reached"]))
+        return 1 if self.missed else 0
+
     def check(self, what: str, reached: float, least: float = -np.inf, most: float = np.inf) -> None:
         if not least <= reached <= most:
             self.missed.append(
@@ -31,7 +36,9 @@ def row(*cells) -> None:
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def header(title: str, *cells: str) -> None:
+def header(title: str, columns: str) -> None:
+    """The columns are separated by "; "."""
+    cells = columns.split("; ")
     print(f"\n{title}\n")
     row(*cells)
     print("|" + "---|" * len(cells))
@@ -44,16 +51,11 @@ def session_table(values: np.ndarray, hosts: np.ndarray | None = None) -> pd.Dat
     parts = []
     for number, series in enumerate(values):
         files = ("scratch", "home", "")[min(number // 22, 2)]
-        place = {"benchmark": "b_eff_io" if files else "b_eff", "system": "site", "partition": "cpu", "environ": "mpi"}
-        place |= {
-            "file_system": files,
-            "processes": number + 1,
-            "settings": "",
-            "metric": "b_eff_io" if files else "b_eff",
-        }
-        parts.append(
-            pd.DataFrame({"session_time": times, "session": times.astype(str), "value": series}).assign(**place)
-        )
+        name = "b_eff_io" if files else "b_eff"
+        place = {"benchmark": name, "metric": name, "system": "site", "partition": "cpu", "environ": "mpi"}
+        place |= {"file_system": files, "processes": number + 1, "settings": ""}
+        measured = {"session_time": times, "session": times.astype(str), "value": series}
+        parts.append(pd.DataFrame(measured).assign(**place))
     recorded = {"unit": "MByte/s", "better": Better.HIGHER, "hosts": "node1", "node": "", "facts": "{}", "name": "test"}
     recorded |= dict.fromkeys(EVENTS, "")
     return pd.concat(parts, ignore_index=True).assign(**recorded)

@@ -25,17 +25,15 @@ MUTATED = {
     "postprocess/benchmarks/directions.py": ("test_directions.py",),
     "postprocess/history/cases.py": ("test_any_suite.py", "test_completeness.py", "test_session_files.py"),
     "postprocess/history/change_points.py": (
-        "test_directions.py",
-        "test_events.py",
-        "test_history.py",
-        "test_levels.py",
-        "test_standing.py",
+        *("test_directions.py", "test_events.py", "test_history.py", "test_levels.py", "test_standing.py"),
     ),
     "postprocess/history/completeness.py": ("test_any_suite.py", "test_completeness.py"),
     "postprocess/history/events.py": ("test_directions.py", "test_events.py", "test_extent.py"),
+    "postprocess/history/comparable.py": ("test_levels.py", "test_standing.py"),
     "postprocess/history/levels.py": ("test_levels.py", "test_standing.py"),
+    "postprocess/history/looks.py": ("test_levels.py",),
     "postprocess/history/explanations.py": ("test_events_of_nodes.py",),
-    "postprocess/history/nodes.py": ("test_nodes_history.py", "test_servers_history.py"),
+    "postprocess/history/nodes.py": ("test_nodes_history.py",),
     "postprocess/history/noise.py": ("test_plan.py",),
     "postprocess/history/plan.py": ("test_plan_choice.py",),
     "postprocess/history/power.py": ("test_plan.py",),
@@ -59,32 +57,29 @@ MUTATED = {
     "postprocess/statistics/nodes.py": ("test_nodes.py",),
     "postprocess/statistics/shares.py": ("test_intervals.py",),
     "postprocess/references/proposals.py": (
-        "test_any_suite.py",
-        "test_good_runs.py",
-        "test_reference_bounds.py",
-        "test_references.py",
+        *("test_any_suite.py", "test_good_runs.py", "test_reference_bounds.py", "test_references.py"),
     ),
 }
 OF_RULES = ("definition", "loops", "passes", "rules", "timed_loops")
 
 
 def of_benchmarks() -> dict[str, tuple[str, ...]]:
-    """Rules, qualifications and reduction of each benchmark, with the tests of logs or of scores."""
+    """Rules, qualifications and reduction of each benchmark and its optional parts, with the tests of logs or of
+    scores."""
     found = {}
-    for path in sorted(ROOT.glob("postprocess/benchmarks/*/*.py")):
+    for path in sorted(ROOT.glob("postprocess/benchmarks/*/**/*.py")):
+        module = path.relative_to(ROOT)
         names = ["test_counters.py", "test_thresholds.py"]
-        of = ("memory_score", "qualifications", "rules", "score")
+        of = ("memory_score", "qualifications", "report", "rules", "score")
         if path.stem in OF_RULES:
             names, of = ["test_contradictions.py", "test_rule_limits.py"], ("incomplete_logs", "memory_score", "rules")
         if path.stem in (*OF_RULES, "qualifications", "reduction"):
-            names += [f"test_{path.parent.name}_{what}.py" for what in of]
-            found[str(path.relative_to(ROOT))] = tuple(name for name in names if any((ROOT / "tests").rglob(name)))
+            names += [f"test_{module.parts[2]}_{what}.py" for what in of]
+            found[str(module)] = tuple(name for name in names if any((ROOT / "tests").rglob(name)))
     return found
 
 
-MUTATED |= of_benchmarks() | {
-    "postprocess/benchmarks/ftio/sizes.py": ("test_ftio_sizes.py",),
-}
+MUTATED |= of_benchmarks() | {"postprocess/benchmarks/ftio/sizes.py": ("test_ftio_sizes.py",)}
 
 FIGURES = ROOT / "tests" / "evidence" / "mutants.csv"
 NOT_EXAMINED = "not examined"
@@ -120,9 +115,9 @@ def path_of(test: str) -> str:
 
 def in_process(package: Path) -> list[str]:
     """Options of pytest: no test that starts a kernel, ReFrame or a browser, and none of another benchmark."""
-    benchmarks, left_out = {Path(path).parent.name for path in of_benchmarks()}, ["browser"]
-    if package.name in benchmarks:
-        left_out += [name for name in sorted(benchmarks) if name not in package.name]
+    benchmarks, left_out = {Path(path).parts[2] for path in of_benchmarks()}, ["browser"]
+    if package.parts[1] == "benchmarks" and len(package.parts) > 2:
+        left_out += [name for name in sorted(benchmarks) if name not in package.parts[2]]
     return ["--in-process", "-k", " and ".join(f"not {name}" for name in left_out)]
 
 
@@ -137,12 +132,7 @@ def of_package(tree: Path, modules: list[str], digits: str, processes: int | Non
         if not codes or None in codes.values():
             raise ProofError(f"not all mutants of {module} were tried: see build/prove/mutants.log")
         names = [name for name, code in codes.items() if code in SURVIVED]
-        shown = [
-            subprocess.run(
-                [TOOLS / "mutmut", "show", name], cwd=tree, capture_output=True, text=True, check=True
-            ).stdout
-            for name in names
-        ]
+        shown = [subprocess.check_output([TOOLS / "mutmut", "show", name], cwd=tree, text=True) for name in names]
         numbers, tried = other_numbers(tree, module, [path_of(name) for name in MUTATED[module]], digits)
         (OUTPUT / "survivors" / module.replace("/", "-")).write_text("\n".join(shown + numbers), encoding="utf-8")
         late = sum(code not in (*SURVIVED, 1, 3) for code in codes.values())

@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
+from check_runs import values
 from file_systems import disk
 from raw_log import read_log
 
@@ -53,24 +54,14 @@ def run(options):
         limited_memory(options.memory) as enter,
         disk(folder / "disk-image", 200, bytes_per_second=int(options.rate * 10**6)) as mount,
     ):
-        command = [
-            BIN / "reframe",
-            "-C",
-            ROOT / "site_configs/local/settings.py",
-            "-c",
-            ROOT / "reframe_checks",
-            "-r",
-            "-n",
-            "b_eff_io.*num_processes=2$",
-            "-S",
+        settings = (
             "builder=prebuilt",
-            "-S",
             f"prebuilt_directory={options.kernels.resolve()}",
-            "-S",
             f"b_eff_io.directory={mount}",
-            f"--prefix={folder}",
-            f"--report-file={folder}/session.json",
-        ]
+        )
+        command = [BIN / "reframe", "-C", ROOT / "site_configs/local/settings.py", "-c", ROOT / "reframe_checks", "-r"]
+        command += ["-n", "b_eff_io.*num_processes=2$", *values(*settings)]
+        command += [f"--prefix={folder}", f"--report-file={folder}/session.json"]
         environment = os.environ | {"RFM_SQLITE_DB_FILE": str(folder / "results.db")}
         done = subprocess.run(list(map(str, command)), check=False, env=environment, preexec_fn=enter)
     logs = sorted((folder / "output").rglob("*.jsonl"))
@@ -90,11 +81,10 @@ def agreements(logs):
         for method in (*dict.fromkeys(record["method"] for record in small), "all"):
             chosen = [record for record in small if method in ("all", record["method"])]
             seconds = sum(record["elapsed_seconds"] for record in chosen)
-            print(
-                f"{path.name}, {method}: {sum(record['agreement_fastest_seconds'] for record in chosen) / seconds:.2%} "
-                "of the time of small "
-                f"chunks, the calls by themselves {one * sum(record['agreements'] for record in chosen) / seconds:.4%}"
-            )
+            agreed = sum(record["agreement_fastest_seconds"] for record in chosen) / seconds
+            calls = one * sum(record["agreements"] for record in chosen) / seconds
+            shares = f"{agreed:.2%} of the time of small chunks, the calls by themselves {calls:.4%}"
+            print(f"{path.name}, {method}: {shares}")
 
 
 def main():

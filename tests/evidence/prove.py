@@ -71,11 +71,8 @@ def environment(name: str) -> tuple[Path, Callable]:
 
 
 def versions(folder: Path) -> dict[str, str]:
-    listed = subprocess.run(
-        [TOOLS / "uv", "pip", "list", "--python", folder / "bin" / "python", "--format", "json"],
-        capture_output=True,
-        check=True,
-    ).stdout
+    words = [TOOLS / "uv", "pip", "list", "--python", folder / "bin" / "python", "--format", "json"]
+    listed = subprocess.run(words, capture_output=True, check=True).stdout
     return {package["name"]: package["version"] for package in json.loads(listed)}
 
 
@@ -126,9 +123,8 @@ def centre() -> Result:
     install(*TEST_TOOLS)
     figure = tested("centre", folder)
     kept = f"changes {', '.join(changed)}" if changed else "keeps " + ", ".join(map(" ".join, OF_A_CENTRE.items()))
-    return Result(
-        "centre", "its versions stay; all tests", f"{figure}; {kept}", figure.endswith("pass") and not changed
-    )
+    reached = figure.endswith("pass") and not changed
+    return Result("centre", "its versions stay; all tests", f"{figure}; {kept}", reached)
 
 
 def fuzz() -> Result:
@@ -176,9 +172,8 @@ def logs() -> list[Result]:
     for name, tally in found.items():
         wrong = [what for what in tally if what.startswith(f"{name}: ")]
         defects = sum("defect" in what for what in wrong)
-        figure = (
-            f"{tally.total()} changes: {tally['refused']} refused, {defects} defects, {len(wrong) - defects} accepted"
-        )
+        counts = f"{tally['refused']} refused, {defects} defects, {len(wrong) - defects} accepted"
+        figure = f"{tally.total()} changes: {counts}"
         results.append(Result(f"logs: {name}", "no defect, no contradiction accepted", figure, not wrong))
     (OUTPUT / "logs").write_text("\n".join(what for tally in found.values() for what in tally) + "\n", encoding="utf-8")
     return results
@@ -200,12 +195,7 @@ GOALS: dict[str, Callable] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "goals",
-        metavar="GOAL",
-        nargs="*",
-        help="default: all goals",
-    )
+    parser.add_argument("goals", metavar="GOAL", nargs="*", help="default: all goals")
     parser.add_argument("--digits", default="0123456789", help="of mutants, only numbers that end with one of these")
     parser.add_argument("--processes", type=int, help="of mutants, so many at once; default: one for each core")
     options = parser.parse_args()

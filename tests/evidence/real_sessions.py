@@ -20,6 +20,10 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+
+from check_runs import values
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 # One core for all processes, which mpirun would bind apart, and which give it to each other while they wait.
@@ -30,17 +34,11 @@ RUN = [
     "-c",
     ROOT / "reframe_checks",
     "-r",
-    "-n",
-    "^b_eff%num_processes=2(%|$)",
-    "-S",
-    "builder=prebuilt",
-    "-S",
-    "b_eff.time_budget=2",
-    "-S",
-    "b_eff.memory_per_process=8MiB",
     "--repeat=3",
     "--max-retries=2",
 ]
+RUN += ["-n", "^b_eff%num_processes=2(%|$)"]
+RUN += values("builder=prebuilt", "b_eff.time_budget=2", "b_eff.memory_per_process=8MiB")
 
 
 def stored(database):
@@ -62,26 +60,14 @@ def deadly(folder):
 
 def session(folder, kernels, references, slowed):
     """One session of ReFrame; its exit code."""
-    chosen = ["-S", f"b_eff.reference_file={references}"] if references.exists() else []
-    command = [
-        BIN / "reframe",
-        *RUN,
-        *chosen,
-        "-S",
-        f"prebuilt_directory={kernels}",
-        f"--prefix={folder}",
-        f"--perflogdir={folder}/perflogs",
-        f"--report-file={folder}/sessions/session-{{sessionid}}.json",
-    ]
+    chosen = [f"prebuilt_directory={kernels}", *[f"b_eff.reference_file={references}"] * references.exists()]
+    command = [BIN / "reframe", *RUN, *values(*chosen), f"--prefix={folder}", f"--perflogdir={folder}/perflogs"]
+    command.append(f"--report-file={folder}/sessions/session-{{sessionid}}.json")
+    words = ["taskset", "--cpu-list", "0"] * slowed + [*map(str, command)]
+    environment = os.environ | {"RFM_SQLITE_DB_FILE": str(folder / "results.db")} | (SLOWED if slowed else {})
     with (folder / "reframe.out").open("a") as output:
-        return subprocess.run(
-            ["taskset", "--cpu-list", "0"] * slowed + [*map(str, command)],
-            cwd=folder,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {"RFM_SQLITE_DB_FILE": str(folder / "results.db")} | (SLOWED if slowed else {}),
-            check=False,
-        ).returncode
+        done = subprocess.run(words, cwd=folder, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
+    return done.returncode
 
 
 def show(*command):

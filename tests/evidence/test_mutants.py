@@ -5,7 +5,7 @@ as it concerns the same figures."""
 import csv
 
 import pytest
-from mutants import FIGURES, NOT_EXAMINED, record
+from mutants import FIGURES, MUTATED, NOT_EXAMINED, ROOT, path_of, record
 
 MODULES = ("postprocess/references/gate.py", "postprocess/statistics/means.py")
 HEAD = "module,digits,date,tried,noticed,by_time,numbers,numbers_noticed,survivors\n"
@@ -39,8 +39,13 @@ def test_survivors_have_a_reason():
     rows = list(csv.DictReader(FIGURES.open()))
     assert len(rows) > 50
     for row in rows:
-        tried, noticed, numbers, numbers_noticed = (
-            int(row[name]) for name in ("tried", "noticed", "numbers", "numbers_noticed")
-        )
+        names = ("tried", "noticed", "numbers", "numbers_noticed")
+        tried, noticed, numbers, numbers_noticed = (int(row[name]) for name in names)
         assert noticed <= tried and numbers_noticed <= numbers, row
         assert row["survivors"] or (noticed, numbers_noticed) == (tried, numbers), row
+
+
+def test_modules_and_their_tests_are_there():
+    stated = {row["module"] for row in csv.DictReader(FIGURES.open())}
+    assert stated <= MUTATED.keys() and [module for module in MUTATED if not (ROOT / module).is_file()] == []
+    assert all(map(path_of, {test for tests in MUTATED.values() for test in tests}))

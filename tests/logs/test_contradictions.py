@@ -24,7 +24,7 @@ MODULES = {
         *(
             f"benchmarks/b_eff/{name}.py"
             for name in ("rules", "loops", "timed_loops", "nodes/rules", "memory/rules", "probes/rules")
-        ),
+        )
     ],
     "b_eff_load invariants": ["benchmarks/b_eff_load/rules.py", "benchmarks/load_rules.py", "logs/histograms.py"],
     "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],

@@ -9,7 +9,7 @@ import evidence_made
 import pandas as pd
 import pytest
 from builds import ROOT
-from commands import run
+from commands import run, said
 from contracts_made import evaluate
 from sessions_made import case, session
 
@@ -40,18 +40,21 @@ def written(folder):
     }
 
 
-@pytest.mark.parametrize("name", ["session.json", "contract.yaml", "design.yaml", "thresholds.yaml"])
+NAMES = ["session.json", "contract.yaml", "design.yaml", "thresholds.yaml"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_file_of_3_gib_is_refused_unread(tmp_path, name):
     command = written(tmp_path)[name]
     with (tmp_path / name).open("wb") as file:
         file.truncate(3 * 2**30)
     done = run(*command)
     limit = "256 MiB" if name == "session.json" else "1 MiB"
-    words = " ".join(done.output.replace("│", " ").split())
+    words = said(done)
     assert done.exit_code == 2 and f"cannot be read: larger than {limit}" in words, done.output
 
 
-@pytest.mark.parametrize("name", ["session.json", "contract.yaml", "design.yaml", "thresholds.yaml"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("more", "code"), [(0, 0), (1, 2)])
 def test_a_file_may_have_the_limit_itself(tmp_path, monkeypatch, name, more, code):
     command = written(tmp_path)[name]
@@ -79,15 +82,8 @@ def test_a_ledger_may_have_the_limit_itself(tmp_path, monkeypatch, more, refused
     ("cell", "shown"),
     [
         ('=HYPERLINK("http://x";"y")', '\'=HYPERLINK("http://x";"y")'),
-        ("+1", "'+1"),
-        ("-1", "'-1"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("\t=1", "\\t=1"),
-        ("\r=1", "\\r=1"),
-        ("\x1b[2J", "\\x1b[2J"),
-        ("a=1", "a=1"),
-        ("1-2", "1-2"),
-        ("", ""),
+        *(("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "\\t=1"), ("\r=1", "\\r=1")),
+        *(("\x1b[2J", "\\x1b[2J"), ("a=1", "a=1"), ("1-2", "1-2"), ("", "")),
     ],
 )
 def test_no_text_of_a_csv_file_is_a_formula(cell, shown):
@@ -109,19 +105,10 @@ def test_the_csv_of_sessions_is_safe(tmp_path):
 
 
 def test_every_csv_goes_through_one_function():
-    words = [
-        "git",
-        "grep",
-        "-lE",
-        r"to_csv\(|csv\.writer|DictWriter",
-        "--",
-        "postprocess",
-        "reframe_checks",
-        "site_configs",
-    ]
-    assert subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split() == [
-        "postprocess/show/tables.py"
-    ]
+    words = ["git", "grep", "-lE", r"to_csv\(|csv\.writer|DictWriter", "--"]
+    words += ["postprocess", "reframe_checks", "site_configs"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["postprocess/show/tables.py"]
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -129,6 +116,6 @@ def test_every_csv_goes_through_one_function():
 
 def test_a_misspelt_command_of_accept_names_the_valid_words():
     done = run("accept", "begn", "x")
-    words = " ".join(done.output.replace("│", " ").split())
+    words = said(done)
     assert done.exit_code == 2
     assert "no contract and no command 'begn': name a contract's file, or one of evaluate, begin" in words

@@ -23,9 +23,8 @@ MIB = 2**20
 def refusal(path):
     with pytest.raises(LogError) as caught:
         score_log(path)
-    message = str(caught.value)
-    assert len(message.splitlines()) == 1 and len(message) < 500
-    return message
+    assert len(str(caught.value).splitlines()) == 1 and len(str(caught.value)) < 500
+    return str(caught.value)
 
 
 @pytest.mark.parametrize(("more", "refused"), [(0, False), (1, True)])

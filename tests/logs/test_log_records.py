@@ -10,32 +10,11 @@ import logs_made
 import pytest
 from builds import ROOT
 from conftest import COFFEECUP
-from logs_made_b_eff import averaged_log
+from logs_made_b_eff import averaged_log, budget
+from small_log import SMALL, SMALL_TEXT, changed, place_of, refusal
 
 from coffeecup.postprocess.benchmarks.registry import log_formats
 from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.logs.reader import LogError
-
-SMALL = logs_made.stated(averaged_log(ranks=2, nodes=2))
-SMALL_TEXT = logs_made.text(SMALL)
-
-
-def refusal(folder, data) -> str:
-    """The one line with which scoring refuses `data`, without the path."""
-    path = logs_made.write(folder / "log.jsonl", data)
-    with pytest.raises(LogError) as caught:
-        score_log(path)
-    message = str(caught.value).removeprefix(f"{path}: ")
-    assert len(message.splitlines()) == 1 and message.isprintable()
-    return message
-
-
-def changed(records, place, /, **fields):
-    return [{**record, **fields} if number == place else record for number, record in enumerate(records)]
-
-
-def place_of(kind):
-    return next(number for number, record in enumerate(SMALL) if record["record"] == kind)
 
 
 def with_field(place, field, value) -> bytes:
@@ -49,19 +28,19 @@ def with_field(place, field, value) -> bytes:
 @pytest.mark.parametrize("field", [b"loop_length", b"repetition", b"message_bytes"])
 def test_a_count_is_an_integer_in_its_range(tmp_path, field, value):
     place = place_of("measurement")
-    message = refusal(tmp_path, with_field(place, field, value))
+    message = refusal(tmp_path / "log.jsonl", with_field(place, field, value))
     assert f"line {place + 1}: measurement record, {field.decode()}: " in message and len(message) < 400
 
 
 @pytest.mark.parametrize("value", [b"[" * 10**5, b"[" * 10**5 + b"]" * 10**5, b'{"a":' * 10**5])
 @pytest.mark.parametrize("place", [0, 1, 20])
 def test_deep_nesting_is_refused_in_one_sentence(tmp_path, place, value):
-    assert len(refusal(tmp_path, with_field(place, b"sequence", value))) < 400
+    assert len(refusal(tmp_path / "log.jsonl", with_field(place, b"sequence", value))) < 400
 
 
 def test_a_seed_has_64_bits(tmp_path):
     log = averaged_log(ranks=2, nodes=2)
-    assert "line 2: plan record, seed: does not fit" in refusal(tmp_path, changed(log, 1, seed=2**64))
+    assert "line 2: plan record, seed: does not fit" in refusal(tmp_path / "log.jsonl", changed(log, 1, seed=2**64))
     log = logs_made.write(tmp_path / "log.jsonl", changed(log, 1, seed=2**64 - 1))
     assert score_log(log).log.plan.seed == 2**64 - 1
 
@@ -69,23 +48,16 @@ def test_a_seed_has_64_bits(tmp_path):
 def test_a_name_that_occurs_twice_in_a_list_is_refused(tmp_path):
     first = {**SMALL[1]["patterns"][0], "methods": ["blocking", "blocking"]}
     records = changed(SMALL, 1, patterns=[first, *SMALL[1]["patterns"][1:]])
-    assert "line 2: plan record, patterns.0.methods: 'blocking' occurs twice" in refusal(tmp_path, records)
+    assert "line 2: plan record, patterns.0.methods: 'blocking' occurs twice" in refusal(
+        tmp_path / "log.jsonl", records
+    )
 
 
 def test_a_budget_of_a_pattern_that_was_not_planned_is_no_traceback(tmp_path):
-    budget = {
-        "record": "budget",
-        "repetition": 1,
-        "loops": "bandwidth",
-        "pattern": "ring-9",
-        "message_bytes": 1,
-        "reduced_to": "nothing",
-        "methods": [],
-        "elapsed_seconds": 1.0,
-        "estimate_seconds": 2.0,
-    }
     place = place_of("data_check")
-    message = refusal(tmp_path, logs_made.numbered([*SMALL[:place], budget, *SMALL[place:]]))
+    message = refusal(
+        tmp_path / "log.jsonl", logs_made.numbered([*SMALL[:place], budget("ring-9", 1, "nothing", []), *SMALL[place:]])
+    )
     assert "has the budget of ring-9 at 1 byte with bandwidth in repetition 1, which was not planned" in message
 
 

@@ -19,23 +19,16 @@ def session(*runs, **info):
     )
 
 
+JOB = {"scheduler": "slurm", "jobid": 4711, "job_nodelist": "n1,n2", "env_vars": {NONCE: "abc"}}
+JOB |= {"job_submit_time": 110.0, "job_completion_time_unix": 120.0}
+
+
 @pytest.mark.parametrize(
     ("case", "info", "expected"),
     [
         ({}, {}, Place("", "", "", (), 100.0, 200.0, "")),
         ({"job_nodelist": None, "env_vars": None, "jobid": None}, {}, Place("", "", "", (), 100.0, 200.0, "")),
-        (
-            {
-                "scheduler": "slurm",
-                "jobid": 4711,
-                "job_nodelist": "n1,n2",
-                "job_submit_time": 110.0,
-                "job_completion_time_unix": 120.0,
-                "env_vars": {NONCE: "abc"},
-            },
-            {"user": "operator"},
-            Place("operator", "slurm", "4711", ("n1", "n2"), 110.0, 120.0, "abc"),
-        ),
+        (JOB, {"user": "operator"}, Place("operator", "slurm", "4711", ("n1", "n2"), 110.0, 120.0, "abc")),
         ({"job_nodelist": ["n1", "n2"]}, {"user": None}, Place("", "", "", ("n1", "n2"), 100.0, 200.0, "")),
     ],
 )
@@ -49,25 +42,21 @@ def test_places_are_by_session_run_and_test():
     assert {key: place.job for key, place in found.items()} == {"u:0:0": "1", "u:0:1": "2", "u:1:0": "3", "v:0:0": "4"}
 
 
+BEFORE = "other_time", "its session states a start before its nonce was issued"
+FUTURE = "other_time", "the session states a start in the future: correct the clocks"
+FOREIGN = "unbound", "its session contains a nonce that was not issued for this contract"
+NONE = "unbound", f"its session contains no nonce: set {NONCE} with ReFrame's --session-extras"
+
+
 @pytest.mark.parametrize(
     ("nonce", "begin", "now", "refusals"),
     [
         ("abc", 1000.0, 1000.0, []),
         ("abc", 940.0, 880.0, []),  # clocks may differ by a minute
-        ("abc", 939.0, 1000.0, [("other_time", "its session states a start before its nonce was issued")]),
-        (
-            "abc",
-            1000.0,
-            939.0,
-            [("other_time", "the session states a start in the future: correct the clocks")],
-        ),
-        ("xyz", 1000.0, 1000.0, [("unbound", "its session contains a nonce that was not issued for this contract")]),
-        (
-            "",
-            1000.0,
-            1000.0,
-            [("unbound", f"its session contains no nonce: set {NONCE} with ReFrame's --session-extras")],
-        ),
+        ("abc", 939.0, 1000.0, [BEFORE]),
+        ("abc", 1000.0, 939.0, [FUTURE]),
+        ("xyz", 1000.0, 1000.0, [FOREIGN]),
+        ("", 1000.0, 1000.0, [NONE]),
     ],
 )
 def test_a_session_without_logs_belongs_to_an_acceptance_by_its_nonce_and_its_start(nonce, begin, now, refusals):

@@ -120,8 +120,7 @@ def agreed(per_access, less):
 
 def all_checked(less):
     return both(
-        put("plan", check="all"),
-        changed("data_check", lambda record: {"checked_bytes": record["read_bytes"] - less}),
+        put("plan", check="all"), changed("data_check", lambda record: {"checked_bytes": record["read_bytes"] - less})
     )
 
 
@@ -139,8 +138,7 @@ def later(tolerance):
 
 def much_checked(less):
     return both(
-        put("plan", check=True),
-        changed("data_check", lambda record: {"checked_bytes": record["read_bytes"] - less}),
+        put("plan", check=True), changed("data_check", lambda record: {"checked_bytes": record["read_bytes"] - less})
     )
 
 
@@ -178,6 +176,51 @@ def blocks(fragment_bytes, total_bytes):
     return lambda r: r[0]["filesystem"].update(fragment_bytes=fragment_bytes, total_bytes=total_bytes)
 
 
+def of_file_system(**fields):
+    return lambda r: r[0]["filesystem"].update(fields)
+
+
+def round_trip(seconds):
+    """The longest of a host, of which the shortest takes 0.1 us."""
+    return lambda r: first(r, record="probe")["hosts"][1].update(longest_round_trip_seconds=seconds)
+
+
+def space(more):
+    """90 % of the 10^14 bytes that are free, and so many more."""
+    return both(option(space_limit=None), put("plan", space_limit_bytes=9 * 10**13 + more))
+
+
+def done_after(seconds):
+    """The last process of a pattern was done so long after its whole time."""
+    return changed("measurement", lambda r: {"last_done_seconds": r["elapsed_seconds"] + seconds}, pattern=3)
+
+
+def accessed_after(seconds):
+    return changed("measurement", lambda r: {"access_seconds": r["last_done_seconds"] + seconds}, pattern=3)
+
+
+def whole_b_eff(factor):
+    return whole(factor, "measurement", "latency", "trial")
+
+
+def of_messages(pattern):
+    return lambda factor: ratio("slowest_message_seconds", "elapsed_seconds", factor, pattern=pattern)
+
+
+def share(name, other):
+    return lambda factor: ratio(name, other, factor, pattern=3)
+
+
+def sides(benchmark, change, accepted, refused):
+    """A case of one change with two values."""
+    return benchmark, change(accepted), change(refused)
+
+
+def around(benchmark, change, usual, least, more):
+    """Two cases: by these shares above and below the usual value."""
+    return [sides(benchmark, change, usual * (1 + s * least), usual * (1 + s * more)) for s in (1, -1)]
+
+
 # Invariant: the benchmark, the change that is accepted, and the one that is refused.
 LIMITS = {
     "activity_time": [("ftio", ended(1000.0, 1010.9), ended(1000.0, 1011.1))],  # a second and 1 %
@@ -188,18 +231,12 @@ LIMITS = {
     "offered_cores": [("ftio", host(offered_cores=128), host(offered_cores=127))],
     "binding": [("b_eff", bound(1, 2), bound(1, 1)), ("b_eff", bound(1, 2), bound(2, 2))],
     "memory": [("ftio", host(memory_bytes=2**17 + 1), host(memory_bytes=2**17 - 1))],  # for two processes, rounded down
-    "free_bytes": [
-        (
-            "b_eff_io",
-            lambda r: r[0]["filesystem"].update(free_bytes=10**15),
-            lambda r: r[0]["filesystem"].update(free_bytes=10**15 + 1),
-        )
-    ],
+    "free_bytes": [("b_eff_io", of_file_system(free_bytes=10**15), of_file_system(free_bytes=10**15 + 1))],
     "mount": [
         ("b_eff_io", mounted("/", "/scratch"), mounted("/scratch/a", "/scratch/ab")),
         ("ftio", mounted("/scratch", "/scratch/a"), mounted("/scratch/a", "/scratch")),
     ],
-    "striping": [("priomark", shared_by(8), shared_by(9))],
+    "striping": [sides("priomark", shared_by, 8, 9)],
     "fragment_bytes": [
         ("priomark", blocks(4096, 4096 * 10**12), blocks(4096, 4096 * 10**12 - 1)),
         ("priomark", blocks(4096, 2**63 - 1), blocks(4096, 2**63 - 2)),  # more cannot be stated
@@ -208,44 +245,24 @@ LIMITS = {
         ("b_eff", check(), check(received_bytes=0, checked_bytes=1)),
         ("b_eff_io", check(), check(checked_bytes=-1)),
         ("b_eff_io", check(), check(checked_bytes=1)),
-        ("b_eff_io", all_checked(0), all_checked(1)),
+        sides("b_eff_io", all_checked, 0, 1),
         ("priomark", check(), check(checked_bytes=1)),
-        ("priomark", much_checked(0), much_checked(1)),
-        ("priomark", much_checked(0), much_checked(-1)),
+        sides("priomark", much_checked, 0, 1),
+        sides("priomark", much_checked, 0, -1),
     ],
-    "shortest": [
-        (
-            "b_eff",
-            changed("measurement", lambda record: retimed(record, 1.01e-9)),
-            changed("measurement", lambda record: retimed(record, 0.99e-9)),
-        )
-    ],
-    "fastest": [
-        ("b_eff", ratio("fastest_seconds", "elapsed_seconds", 1.0), ratio("fastest_seconds", "elapsed_seconds", 1.001))
-    ],
+    "shortest": [sides("b_eff", lambda s: changed("measurement", lambda record: retimed(record, s)), 1.01e-9, 0.99e-9)],
+    "fastest": [sides("b_eff", lambda f: ratio("fastest_seconds", "elapsed_seconds", f), 1.0, 1.001)],
     # Processes of ring-1 send one message in the ring of two, or two in the ring of three; in ring-2, all send two.
     "slowest_message": [
-        (
-            "b_eff",
-            ratio("slowest_message_seconds", "elapsed_seconds", accepted, pattern=name),
-            ratio("slowest_message_seconds", "elapsed_seconds", refused, pattern=name),
-        )
-        for name, accepted, refused in (
-            ("ring-1", 0.5 * (1 - 0.9e-9), 0.5 * (1 - 1.1e-9)),
-            ("ring-1", 1 + 0.9e-9, 1 + 1.1e-9),
-            ("ring-2", 0.5 * (1 + 0.9e-9), 0.5 * (1 + 1.1e-9)),
-            ("ping-pong", 1 - 0.9e-9, 1 - 1.1e-9),
-            ("ping-pong", 1 + 0.9e-9, 1 + 1.1e-9),
-            ("worst-cycle", 0.5 * (1 + 0.9e-9), 0.5 * (1 + 1.1e-9)),
-        )
+        sides("b_eff", of_messages("ring-1"), 0.5 * (1 - 0.9e-9), 0.5 * (1 - 1.1e-9)),
+        sides("b_eff", of_messages("ring-1"), 1 + 0.9e-9, 1 + 1.1e-9),
+        sides("b_eff", of_messages("ring-2"), 0.5 * (1 + 0.9e-9), 0.5 * (1 + 1.1e-9)),
+        *around("b_eff", of_messages("ping-pong"), 1, 0.9e-9, 1.1e-9),
+        sides("b_eff", of_messages("worst-cycle"), 0.5 * (1 + 0.9e-9), 0.5 * (1 + 1.1e-9)),
     ],
     "whole_time": [
-        (
-            "b_eff",
-            whole(1 + 1e-9, "measurement", "latency", "trial"),
-            whole(1 - 1e-9, "measurement", "latency", "trial"),
-        ),
-        ("b_eff_io", whole(1 + 1e-9, "pattern_type"), whole(1 - 1e-9, "pattern_type")),
+        sides("b_eff", whole_b_eff, 1 + 1e-9, 1 - 1e-9),
+        sides("b_eff_io", lambda factor: whole(factor, "pattern_type"), 1 + 1e-9, 1 - 1e-9),
     ],
     "loop_length": [
         ("b_eff", put("measurement", loop_length=100000), put("measurement", loop_length=100001)),
@@ -254,84 +271,34 @@ LIMITS = {
         ("b_eff", loops(9999, 9999), loops(9999, 9998)),
     ],
     "budget_times": [("b_eff", budgets(9.0, 9.0), budgets(9.0, 8.9))],
-    "probe_times": [
-        (
-            "b_eff",
-            lambda r: first(r, record="probe")["hosts"][1].update(longest_round_trip_seconds=1e-7),
-            lambda r: first(r, record="probe")["hosts"][1].update(longest_round_trip_seconds=0.99e-7),
-        )
-    ],
-    "scheduled": [
-        ("b_eff_io", option(scheduled_time=9.0 * (1 + 0.9e-9)), option(scheduled_time=9.0 * (1 + 1.1e-9))),
-        ("b_eff_io", option(scheduled_time=9.0 * (1 - 0.9e-9)), option(scheduled_time=9.0 * (1 - 1.1e-9))),
-    ],
-    "scheduled_share": [
-        ("b_eff_io", times("scheduled_seconds", accepted, pattern=3), times("scheduled_seconds", refused, pattern=3))
-        for accepted, refused in ((1 + 0.9e-9, 1 + 1.1e-9), (1 - 0.9e-9, 1 - 1.1e-9))
-    ],
-    "space_limit": [  # 90 % of the 10^14 bytes that are free
-        (
-            "b_eff_io",
-            both(option(space_limit=None), put("plan", space_limit_bytes=9 * 10**13)),
-            both(option(space_limit=None), put("plan", space_limit_bytes=9 * 10**13 + more)),
-        )
-        for more in (1, -1)
-    ],
+    "probe_times": [sides("b_eff", round_trip, 1e-7, 0.99e-7)],
+    "scheduled": around("b_eff_io", lambda seconds: option(scheduled_time=seconds), 9.0, 0.9e-9, 1.1e-9),
+    "scheduled_share": around("b_eff_io", lambda f: times("scheduled_seconds", f, pattern=3), 1, 0.9e-9, 1.1e-9),
+    "space_limit": [sides("b_eff_io", space, 0, 1), sides("b_eff_io", space, 0, -1)],
     "agreements": [
         ("b_eff_io", agreed(False, 0), agreed(False, -1)),
         ("b_eff_io", agreed(True, 0), agreed(True, 1)),
         ("b_eff_io", agreed(True, 0), agreed(True, -1)),
-        (
-            "b_eff_io",
-            where("measurement", {"agreements": 2}, pattern=3),
-            where("measurement", {"agreements": 1}, pattern=3),
-        ),
+        sides("b_eff_io", lambda n: where("measurement", {"agreements": n}, pattern=3), 2, 1),
     ],
-    "type_time": [("b_eff_io", later(0.9e-6), later(1.1e-6)), ("b_eff_io", later(-0.9e-6), later(-1.1e-6))],
+    "type_time": [sides("b_eff_io", later, s * 0.9e-6, s * 1.1e-6) for s in (1, -1)],
     "parts": [
-        (
-            "b_eff_io",
-            changed("measurement", lambda r, t=accepted: {"last_done_seconds": r["elapsed_seconds"] + t}, pattern=3),
-            changed("measurement", lambda r, t=refused: {"last_done_seconds": r["elapsed_seconds"] + t}, pattern=3),
-        )
-        for accepted, refused in ((0.9e-6, 1.1e-6),)
-    ]
-    + [
-        (
-            "b_eff_io",
-            changed("measurement", lambda r, t=accepted: {"access_seconds": r["last_done_seconds"] + t}, pattern=3),
-            changed("measurement", lambda r, t=refused: {"access_seconds": r["last_done_seconds"] + t}, pattern=3),
-        )
-        for accepted, refused in ((0.9e-6, 1.1e-6),)
-    ]
-    + [
-        ("b_eff_io", ratio(name, other, 1.0, pattern=3), ratio(name, other, 1.001, pattern=3))
-        for name, other in (
-            ("access_fastest_seconds", "access_seconds"),
-            ("agreement_fastest_seconds", "agreement_seconds"),
-            ("sync_seconds", "elapsed_seconds"),
-            ("position_seconds", "elapsed_seconds"),
-        )
+        sides("b_eff_io", done_after, 0.9e-6, 1.1e-6),
+        sides("b_eff_io", accessed_after, 0.9e-6, 1.1e-6),
+        sides("b_eff_io", share("access_fastest_seconds", "access_seconds"), 1.0, 1.001),
+        sides("b_eff_io", share("agreement_fastest_seconds", "agreement_seconds"), 1.0, 1.001),
+        sides("b_eff_io", share("sync_seconds", "elapsed_seconds"), 1.0, 1.001),
+        sides("b_eff_io", share("position_seconds", "elapsed_seconds"), 1.0, 1.001),
     ],
-    "whole": [("b_eff_io", parts_and(4.999), parts_and(5.001))],
-    "verification": [  # 4 * 2^-52 * 64^2 = 3.63798e-12
-        ("ftio", verified(largest_relative_difference=3.6379e-12), verified(largest_relative_difference=3.6380e-12))
-    ],
-    "tolerance": [("ftio", tolerated(1 + s * 0.9e-6), tolerated(1 + s * 1.1e-6)) for s in (1, -1)],
-    "differences": [
-        ("ftio", verified(total_difference=1e-12 * (1 - 0.9e-6)), verified(total_difference=1e-12 * (1 - 1.1e-6)))
-    ],
-    "flops": [
-        (
-            "ftio",
-            times("nominal_flops", 1 + s * 0.9e-6, "repetition"),
-            times("nominal_flops", 1 + s * 1.1e-6, "repetition"),
-        )
-        for s in (1, -1)
-    ],
-    "process_slowest": [("ftio-uneven", of_process(3, 1 + s * 5.9e-4), of_process(3, 1 + s * 6.1e-4)) for s in (1, -1)],
-    "process_fastest": [("ftio-uneven", of_process(0, 1 + s * 5.9e-4), of_process(0, 1 + s * 6.1e-4)) for s in (1, -1)],
-    "resident": [("ftio", put("start", resident_bytes=20 * MIB), put("start", resident_bytes=20 * MIB + 1))],
+    "whole": [sides("b_eff_io", parts_and, 4.999, 5.001)],
+    # 4 * 2^-52 * 64^2 = 3.63798e-12
+    "verification": [sides("ftio", lambda d: verified(largest_relative_difference=d), 3.6379e-12, 3.6380e-12)],
+    "tolerance": around("ftio", tolerated, 1, 0.9e-6, 1.1e-6),
+    "differences": [sides("ftio", lambda d: verified(total_difference=d), 1e-12 * (1 - 0.9e-6), 1e-12 * (1 - 1.1e-6))],
+    "flops": around("ftio", lambda factor: times("nominal_flops", factor, "repetition"), 1, 0.9e-6, 1.1e-6),
+    "process_slowest": around("ftio-uneven", lambda factor: of_process(3, factor), 1, 5.9e-4, 6.1e-4),
+    "process_fastest": around("ftio-uneven", lambda factor: of_process(0, factor), 1, 5.9e-4, 6.1e-4),
+    "resident": [sides("ftio", lambda size: put("start", resident_bytes=size), 20 * MIB, 20 * MIB + 1)],
 }
 CASES = [
     pytest.param(benchmark, name, accepted, refused, id=f"{benchmark}-{name}-{number}")
@@ -355,16 +322,8 @@ def test_a_limit_from_both_sides(tmp_path, benchmark, name, accepted, refused):
 @pytest.mark.parametrize(
     ("sets", "cores"),
     [
-        ([], 0),
-        ([""], 0),
-        (["5"], 1),
-        (["0-3,8"], 5),
-        (["0-3", "2-5"], 6),
-        (["0-3", "4"], 5),
-        (["4", "0-3"], 5),
-        (["0-9", "2-3"], 10),
-        (["0-1", "0-1", "7"], 3),
-        (["0-999999999999"], 10**12),
+        *(([], 0), ([""], 0), (["5"], 1), (["0-3,8"], 5), (["0-3", "2-5"], 6), (["0-3", "4"], 5), (["4", "0-3"], 5)),
+        *((["0-9", "2-3"], 10), (["0-1", "0-1", "7"], 3), (["0-999999999999"], 10**12)),
     ],
 )
 def test_cores_are_counted_once(sets, cores):

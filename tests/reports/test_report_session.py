@@ -5,12 +5,11 @@ import json
 import os
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import logs_made
 import pytest
 from builds import PATIENCE
+from conftest import REFRAME
 from logs_made_b_eff import b_eff_log
 from pages import Page, hostile_log
 
@@ -50,29 +49,31 @@ def logs(tmp_path_factory):
     return {name: logs_made.write(folder / f"{name}.jsonl", records) for name, records in made.items()}
 
 
+def changed(session, folder, change):
+    """The session with a change of its only test case."""
+    data = json.loads(session.read_text())
+    [testcase] = data["runs"][0]["testcases"]
+    change(testcase)
+    (folder / "s.json").write_text(json.dumps(data))
+    return folder / "s.json"
+
+
+def words_of(log, cases):
+    return Page(report.html(report.items([log]), cases)).words
+
+
 @pytest.fixture(scope="module")
 def session(logs, tmp_path_factory):
     """A session report that ReFrame itself wrote of a check with the full log's metrics."""
     folder = tmp_path_factory.mktemp("session")
     score = score_log(logs["full"])
     values = {name: metric.value for name, metric in score.metrics.items()}
-    (folder / "check.py").write_text(
-        CHECK.format(
-            values=values,
-            units={name: metric.unit for name, metric in score.metrics.items()},
-            sha256=score.log.sha256,
-            b_eff=values["b_eff"],
-        )
-    )
+    units = {name: metric.unit for name, metric in score.metrics.items()}
+    check = CHECK.format(values=values, units=units, sha256=score.log.sha256, b_eff=values["b_eff"])
+    (folder / "check.py").write_text(check)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")}
-    subprocess.run(
-        check=False,
-        args=[Path(sys.executable).with_name("reframe"), "-c", "check.py", "-r", "--report-file=session.json"],
-        cwd=folder,
-        env=clean,
-        capture_output=True,
-        timeout=PATIENCE,
-    )
+    command = [*REFRAME, "-c", "check.py", "-r", "--report-file=session.json"]
+    subprocess.run(command, cwd=folder, env=clean, capture_output=True, timeout=PATIENCE, check=False)
     return folder / "session.json"
 
 
@@ -95,31 +96,26 @@ def test_a_sessions_verdicts_are_read_with_their_references(session):
 
 
 def test_a_metric_without_reference_says_so_and_never_passes(logs, session):
-    words = Page(report.html(report.items([logs["full"]]), read_session(session))).words
+    words = words_of(logs["full"], read_session(session))
     assert words.count("no reference") == 8 and words.count("✓ pass") == 1 and words.count("✗ fail") == 1
     assert "ended with 'fail'" in words and "3 of 12 metrics were compared with a reference" in words
     assert re.search(r"b_eff 12 \d\d\d MByte/s 12 \d\d\d at least 12 \d\d\d ✓ pass", words)
 
 
 def test_a_session_that_compared_nothing_says_so(logs, session, tmp_path):
-    data = json.loads(session.read_text())
-    [testcase] = data["runs"][0]["testcases"]
-    testcase["result"] = "pass"
-    testcase["perfvalues"] = {
-        key: [value[0], 0, None, None, value[4], "pass"] for key, value in testcase["perfvalues"].items()
-    }
-    (tmp_path / "s.json").write_text(json.dumps(data))
-    words = Page(report.html(report.items([logs["full"]]), read_session(tmp_path / "s.json"))).words
-    assert (
-        "no metric was compared with a reference" in words
-        and words.count("no reference") == 12
-        and "✓ pass" not in words
-    )
+    def without(testcase):
+        values = testcase["perfvalues"].items()
+        free = {key: [value[0], 0, None, None, value[4], "pass"] for key, value in values}
+        testcase.update(result="pass", perfvalues=free)
+
+    words = words_of(logs["full"], read_session(changed(session, tmp_path, without)))
+    assert "no metric was compared with a reference" in words
+    assert words.count("no reference") == 12 and "✓ pass" not in words
 
 
 def test_a_session_of_another_log_gives_no_verdict(logs, session):
     cases = read_session(session)
-    words = Page(report.html(report.items([logs["hostile"]]), cases)).words
+    words = words_of(logs["hostile"], cases)
     assert "The session contains no test case for this log" in words
     assert "Test cases of the session without a log on this page b_eff on generic:default+builtin: fail" in words
     assert "✓ pass" not in words
@@ -129,22 +125,19 @@ def test_a_session_with_other_values_is_not_to_be_relied_on(logs, session, tmp_p
     (tmp_path / "s.json").write_text(re.sub(r'("generic:default:b_eff": \[\s*)', r"\g<1>2", session.read_text()))
     cases, score = read_session(tmp_path / "s.json"), score_log(logs["full"])
     assert differing(score, case_of(score, cases).values) == ["b_eff"]
-    assert "do not rely on its verdict" in Page(report.html(report.items([logs["full"]]), cases)).words
+    assert "do not rely on its verdict" in words_of(logs["full"], cases)
 
 
 def test_what_slurm_counted_is_shown_as_that(logs, session, tmp_path):
-    data = json.loads(session.read_text())
-    [testcase] = data["runs"][0]["testcases"]
-    testcase["slurm_energy"] = {"batch": 700, "0": 1400}
-    (tmp_path / "s.json").write_text(json.dumps(data))
-    words = Page(report.html(report.items([logs["full"]]), read_session(tmp_path / "s.json"))).words
+    def counting(**energy):
+        return changed(session, tmp_path, lambda testcase: testcase.update(slurm_energy=energy))
+
     counted = "700 J in the step batch, 1400 J in the step 0 of the job (ConsumedEnergyRaw of sacct)"
+    words = words_of(logs["full"], read_session(counting(**{"batch": 700, "0": 1400})))
     assert f"Energy, by Slurm {counted}" in words
-    assert "by Slurm" not in Page(report.html(report.items([logs["full"]]), read_session(session))).words
-    testcase["slurm_energy"] = {"batch": "700"}
-    (tmp_path / "s.json").write_text(json.dumps(data))
+    assert "by Slurm" not in words_of(logs["full"], read_session(session))
     with pytest.raises(LogError):
-        read_session(tmp_path / "s.json")
+        read_session(counting(batch="700"))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"runs": 1}', '{"runs": [{"testcases": [{}]}]}', "\0"])

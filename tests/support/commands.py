@@ -14,5 +14,10 @@ def all_commands():
     return {f"{group} {name}".strip(): command for group, inner in within.items() for name, command in inner.items()}
 
 
+def said(done):
+    """The output of a command without the box around errors and its line breaks."""
+    return " ".join(done.output.replace("│", " ").split())
+
+
 def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])

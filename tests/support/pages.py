@@ -71,6 +71,20 @@ class Page(HTMLParser):
 # --- in a browser -----------------------------------------------------------------------------------------------------
 
 
+def accessible(page):
+    """What a page of ours keeps: it loads nothing, and a screen reader finds its way."""
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert not {tag for tag, _ in page.tags} & {"script", "img", "iframe", "object", "embed", "form"}
+    assert page.named("html")[0]["lang"] == "en" and len(page.named("h1")) == 1 and len(page.named("main")) == 1
+    assert all(picture.get("role") == "img" and picture["aria-labelledby"] in ids for picture in page.named("svg"))
+    assert all(attributes["aria-labelledby"] in ids for _, attributes in page.tags if "aria-labelledby" in attributes)
+    assert all(link["href"].startswith("data:") or link["href"][1:] in ids for link in page.named("a"))
+    assert all(cell["scope"] in ("row", "col") for cell in page.named("th"))
+    scrolled = [attributes for _, attributes in page.tags if attributes.get("class") == "scroll"]
+    assert all(attributes.get("tabindex") == "0" for attributes in scrolled), "by keyboard too"
+
+
 def browse(path, folder, *options):
     """Output and log of a headless browser that opened the page offline."""
     done = subprocess.run(

@@ -9,6 +9,11 @@ def values(score):
     return {name: metric.value for name, metric in score.metrics.items()}
 
 
+def names(problems):
+    """The invariants that rules found broken."""
+    return [name for name, _ in problems]
+
+
 def keys(score):
     """The qualifications in their order, by key."""
     assert isinstance(score, Score), score

@@ -70,6 +70,11 @@ def session(cases, when=START, **extras):
     return {"session_info": info, "runs": runs, "restored_cases": []}
 
 
+def each_night(count, cases):
+    """A session each night; `cases` makes those of a night from its number."""
+    return [session(list(cases(number)), night(number)) for number in range(count)]
+
+
 def nights(values, metric="b_eff", unit="MByte/s", first=0, **variables):
     """A session each night that measured these values of one metric."""
     return [

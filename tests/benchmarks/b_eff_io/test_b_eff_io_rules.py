@@ -10,6 +10,7 @@ import pytest
 from logs_made import GIB, MIB
 from logs_made_b_eff_io import b_eff_io_log
 from msgspec.structs import replace as but
+from scores import names
 
 from coffeecup.postprocess.benchmarks.b_eff_io import passes, qualifications, rules
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import calls_in_buffer, default_partitions
@@ -20,15 +21,8 @@ from coffeecup.postprocess.benchmarks.scoring import read_log
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     """A small sound log."""
-    return read_log(
-        logs_made.write(
-            tmp_path_factory.mktemp("log") / "log.jsonl", b_eff_io_log(ranks=4, partitions=(2, 4), scheduled=9.0)
-        )
-    )
-
-
-def names(problems):
-    return [name for name, _ in problems]
+    records = b_eff_io_log(ranks=4, partitions=(2, 4), scheduled=9.0)
+    return read_log(logs_made.write(tmp_path_factory.mktemp("log") / "log.jsonl", records))
 
 
 def accessed(log, partition=4, kind="separate", calls=(1, 3, 8), **more):
@@ -179,8 +173,7 @@ def test_an_official_run_ends_no_pattern_of_the_score_early(log, kind, ended_by,
 
 
 @pytest.mark.parametrize(
-    ("option", "partition", "cache"),
-    [(None, 2, 64 * GIB), (None, 3, 128 * GIB), (None, 4, 128 * GIB), (MIB, 4, MIB)],
+    ("option", "partition", "cache"), [(None, 2, 64 * GIB), (None, 3, 128 * GIB), (None, 4, 128 * GIB), (MIB, 4, MIB)]
 )
 def test_the_cache_is_the_memory_of_the_nodes_that_take_part_or_that_of_the_option(log, option, partition, cache):
     """Two processes on each of two nodes with 64 GiB."""

@@ -4,7 +4,6 @@ forms."""
 
 import copy
 import math
-import re
 
 import logs_made
 import pytest
@@ -51,11 +50,7 @@ def test_formula_2_1_gives_the_published_value(scored):
 
 def test_table_made_by_hand(scored):
     found = values(scored(b_eff_io_log(mbyte(BY_HAND), partitions=(8,))))
-    assert (
-        found["write"] == pytest.approx(60)
-        and found["rewrite"] == pytest.approx(100)
-        and found["read"] == pytest.approx(200)
-    )
+    assert [found[method] for method in METHODS] == pytest.approx([60, 100, 200])
     assert found["b_eff_io"] == pytest.approx(0.25 * 60 + 0.25 * 100 + 0.5 * 200)
     # W = (60 + 120 + 30 + 90 + 60 + 60) / 6 = 70, R = 200
     assert found["b_eff_io_2_1"] == pytest.approx(math.sqrt(70 * 200))
@@ -65,15 +60,9 @@ def test_table_made_by_hand(scored):
 def test_release_0_5_is_all_bytes_over_all_time_where_patterns_keep_their_time(scored):
     """With sizes that fit the schedule, the weighting by U changes nothing: compare with plain sums over the raw
     records."""
-    records = b_eff_io_log(
-        mbyte({method: dict.fromkeys(TYPES, 80.0) for method in METHODS}),
-        partitions=(1,),
-        ranks=1,
-        nodes=1,
-        node_memory=GIB,
-        scheduled=90000.0,
-        overhead_share=0.0,
-    )
+    alone = {"partitions": (1,), "ranks": 1, "nodes": 1, "node_memory": GIB}
+    rates = mbyte({method: dict.fromkeys(TYPES, 80.0) for method in METHODS})
+    records = b_eff_io_log(rates, **alone, scheduled=90000.0, overhead_share=0.0)
     moved = sum(r["bytes"] for r in records if r["record"] == "measurement")
     taken = sum(r["elapsed_seconds"] for r in records if r["record"] == "measurement")
     assert values(scored(records))["b_eff_io_0_5"] == pytest.approx(moved / taken / 1e6)
@@ -144,14 +133,11 @@ def with_memory_by_option(records):
     records[0]["options"]["memory-per-process"] = records[0]["memory_per_process_bytes"]
 
 
-@pytest.mark.parametrize(
-    ("change", "key"), [(logs_made.simulated, "simulated"), (with_memory_by_option, "memory_by_option")]
-)
-def test_breach_is_named(scored, change, key):
+def test_memory_by_option_is_a_breach(scored):
     records = b_eff_io_log()
-    change(records)
+    with_memory_by_option(records)
     score = scored(records)
-    assert not score.official and key in keys(score)
+    assert not score.official and "memory_by_option" in keys(score)
 
 
 def test_pattern_that_used_its_space_makes_the_run_not_official(scored):
@@ -233,53 +219,46 @@ def measurement_place(records, **match):
 SOUND = b_eff_io_log()
 
 
+def gone(kind, **match):
+    return lambda r: without(r, record=kind, **match)
+
+
+def with_(kind, *, place=0, **fields):
+    return lambda r: changed(r, kind, place=place, **fields)
+
+
+def of_measurement(match, **fields):
+    return with_("measurement", place=measurement_place(SOUND, **match), **fields)
+
+
+ONE_EACH = {"calls_min": 1, "calls_max": 1, "calls_sum": 2, "bytes": 2 * 32 * KIB}
+OTHER_UNITS = [{**entry, "units": 1} for entry in SOUND[1]["patterns"]]
+
+
 @pytest.mark.parametrize(
-    ("records", "says"),
+    ("change", "says"),
     [
-        (
-            without(SOUND, record="measurement", method="read", pattern=3, partition=2),
-            "where pattern 3, read, by 2 processes belongs",
-        ),
-        (
-            without(SOUND, record="pattern_type", method="read", type="shared", partition=2),
-            "where type shared, read, by 2 processes belongs",
-        ),
-        (changed(SOUND, "measurement", bytes=5), "its calls transferred another number"),
-        (
-            changed(
-                SOUND,
-                "measurement",
-                place=measurement_place(SOUND, method="read", pattern=20),
-                calls_min=1,
-                calls_max=1,
-                calls_sum=2,
-                bytes=2 * 32 * KIB,
-            ),
-            "made 2 calls where",
-        ),
-        (changed(SOUND, "measurement", calls_max=2), "contradict each other"),
-        (
-            changed(SOUND, "measurement", place=measurement_place(SOUND, pattern=20), calls_min=1),
-            "contradict each other",
-        ),
-        (changed(SOUND, "measurement", calls_sum=3), "contradict each other"),
-        (changed(SOUND, "measurement", access_seconds=1e6), "parts longer than the whole"),
-        (changed(SOUND, "pattern_type", open_seconds=1e6), "its parts"),
-        (changed(SOUND, "pattern_type", file_bytes=1), "has 1 bytes in files"),
-        (changed(SOUND, "data_check", wrong_bytes=1), "1 bytes were read wrong"),
-        (changed(SOUND, "data_check", checked_bytes=0), "0 bytes were checked"),
-        (changed(SOUND, "plan", methods=["write", "read"]), "left out rewrite"),
-        (changed(SOUND, "plan", types=SOUND[1]["types"][:4]), "left out the types segmented-collective"),
-        (
-            changed(SOUND, "plan", patterns=[{**entry, "units": 1} for entry in SOUND[1]["patterns"]]),
-            "not those of the paper's table 2",
-        ),
-        (changed(SOUND, "plan", m_part_bytes=3 * MIB), "not those of the paper's table 2"),
-        (too_short(SOUND), "clock is not to be trusted"),
+        (gone("measurement", method="read", pattern=3, partition=2), "where pattern 3, read, by 2 processes belongs"),
+        (gone("pattern_type", method="read", type="shared", partition=2), "type shared, read, by 2 processes belongs"),
+        (with_("measurement", bytes=5), "its calls transferred another number"),
+        (of_measurement({"method": "read", "pattern": 20}, **ONE_EACH), "made 2 calls where"),
+        (with_("measurement", calls_max=2), "contradict each other"),
+        (of_measurement({"pattern": 20}, calls_min=1), "contradict each other"),
+        (with_("measurement", calls_sum=3), "contradict each other"),
+        (with_("measurement", access_seconds=1e6), "parts longer than the whole"),
+        (with_("pattern_type", open_seconds=1e6), "its parts"),
+        (with_("pattern_type", file_bytes=1), "has 1 bytes in files"),
+        (with_("data_check", wrong_bytes=1), "1 bytes were read wrong"),
+        (with_("data_check", checked_bytes=0), "0 bytes were checked"),
+        (with_("plan", methods=["write", "read"]), "left out rewrite"),
+        (with_("plan", types=SOUND[1]["types"][:4]), "left out the types segmented-collective"),
+        (with_("plan", patterns=OTHER_UNITS), "not those of the paper's table 2"),
+        (with_("plan", m_part_bytes=3 * MIB), "not those of the paper's table 2"),
+        (too_short, "clock is not to be trusted"),
     ],
 )
-def test_log_that_breaks_a_rule_yields_no_score(scored, records, says):
-    assert re.search(says, scored(records))
+def test_log_that_breaks_a_rule_yields_no_score(scored, change, says):
+    assert says in scored(change(SOUND))
 
 
 def test_full_segment_needs_no_fill_up(scored):

@@ -5,20 +5,14 @@ import re
 
 import logs_made
 import matplotlib.pyplot
-import pandas as pd
 import pytest
-from altered_logs import altered
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from logs_made_b_eff import b_eff_log
 from logs_made_ftio import IO, ftio_log
 
 from coffeecup.postprocess.benchmarks.ftio.figures import over_sizes
 from coffeecup.postprocess.benchmarks.ftio.section import LABELS
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
-from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports.page import html, items
 
 
@@ -123,21 +117,3 @@ def test_single_size_has_no_representative(tmp_path):
 def test_logs_of_both_kinds_stand_on_one_page(tmp_path):
     text = page(tmp_path, ftio_log(), b_eff_log(ranks=2, nodes=1), ftio_log(i=8))
     assert len(re.findall(r'<p class="number">', text)) == 3
-
-
-# --- altered logs -----------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_altered_log_gives_a_score_or_one_line_that_says_why_not(tmp_path, data):
-    records = altered(data, ftio_log(ranks=2, i=2, repetitions=2, nodes=1))
-    path = logs_made.write(tmp_path / "altered.jsonl", records)
-    [score] = score_logs([path])
-    assert isinstance(score, (Score, LogError))
-    if isinstance(score, LogError):
-        assert str(score).isprintable()
-    else:
-        assert all(pd.notna(metric.value) for metric in score.metrics.values())
-        assert 0 <= score.metrics["io_fraction"].value <= 1
-    items([path])

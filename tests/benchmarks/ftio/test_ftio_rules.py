@@ -9,6 +9,7 @@ import pytest
 from logs_made import of_kind
 from logs_made_ftio import ftio_log, half
 from msgspec.structs import replace as but
+from scores import names
 
 from coffeecup.postprocess.benchmarks.ftio import rules as ftio
 from coffeecup.postprocess.benchmarks.ftio.records import Measurement, Repetition
@@ -20,10 +21,6 @@ from coffeecup.postprocess.benchmarks.scoring import read_log
 def log(tmp_path_factory):
     """A small sound log."""
     return read_log(logs_made.write(tmp_path_factory.mktemp("log") / "log.jsonl", ftio_log(ranks=4, repetitions=2)))
-
-
-def names(problems):
-    return [name for name, _ in problems]
 
 
 @pytest.mark.parametrize(
@@ -77,21 +74,12 @@ def test_the_mean_of_four_processes_lies_between_one_and_three_of_the_slowest(lo
     assert names(ftio.problems_of_phase(log, found)) == ([] if sound else ["mean"])
 
 
-@pytest.mark.parametrize(
-    ("activity", "more", "sound"),
-    [
-        ("read", 0, True),
-        ("read", 1, True),
-        ("read", -1, False),
-        ("fft", 0, True),
-        ("fft", 1, False),
-        ("fft", -1, False),
-    ],
-)
-def test_a_system_may_transfer_less_than_requested_but_nothing_else_is_called_more_often(log, activity, more, sound):
+@pytest.mark.parametrize(("activity", "sound"), [("read", {0, 1}), ("fft", {0})])
+def test_a_system_may_transfer_less_than_requested_but_nothing_else_is_called_more_often(log, activity, sound):
     phase = next(p for p in log.all(Measurement) if (p.stage, p.activity) == ("series_1", activity))
-    found = but(phase, calls=phase.calls + more)
-    assert names(ftio.problems_of_phase(log, found)) == ([] if sound else ["calls"])
+    for more in (-1, 0, 1):
+        found = but(phase, calls=phase.calls + more)
+        assert names(ftio.problems_of_phase(log, found)) == ([] if more in sound else ["calls"])
 
 
 @pytest.mark.parametrize(("resolution", "refused"), [(1e-8, True), (1.1e-8, False)])
@@ -116,13 +104,10 @@ def test_several_processes_exchange_and_one_does_not(scored):
 def test_bytes_of_a_repetition_by_hand():
     """N = 8 on two processes: 8 rows of 8 elements of 16 bytes, of which half change their process."""
     whole, half_of_it = 1024, 512
-    assert ftio.expected_bytes(8, 2) == {
-        ("initialise", "write"): whole,
-        **{(stage, way): whole for stage in ("series_1", "transpose", "series_2") for way in ("read", "write")},
-        ("exchange", "read"): half_of_it,
-        ("exchange", "write"): half_of_it,
-        ("verify", "read"): whole,
-    }
+    stages = {(stage, way): whole for stage in ("series_1", "transpose", "series_2") for way in ("read", "write")}
+    exchange = dict.fromkeys([("exchange", "read"), ("exchange", "write")], half_of_it)
+    ends = {("initialise", "write"): whole, ("verify", "read"): whole}
+    assert ftio.expected_bytes(8, 2) == ends | stages | exchange
     alone = ftio.expected_bytes(8, 1)
     assert ("exchange", "read") not in alone and ("exchange", "write") not in alone and len(alone) == 8
 

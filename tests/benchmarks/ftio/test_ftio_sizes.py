@@ -34,30 +34,17 @@ def test_equation_5_is_the_lowest_valid_input_from_the_root_plus_one_on(processe
     assert is_valid(valid[0], processes)
 
 
+OPTIONS = {"auto": 4, "7": 7, "1B": 2, "4KiB": 2, "4097B": 4, "1MiB": 8, "1048577B": 10, "4GiB": 64, "1TiB": 256}
+
+
 @pytest.mark.parametrize(
-    ("option", "direct", "i"),
-    [
-        ("auto", False, 4),
-        ("auto", True, 32),
-        ("7", False, 7),  # as it is: whether it is valid is another rule
-        ("1B", False, 2),
-        ("4KiB", False, 2),
-        ("4097B", False, 4),
-        ("1MiB", False, 8),
-        ("1048577B", False, 10),
-        ("1MiB", True, 32),
-        ("4GiB", False, 64),
-        ("1TiB", False, 256),
-        ("1.5MiB", False, None),
-        ("1M", False, None),
-        ("MiB", False, None),
-        ("-1", False, None),
-    ],
+    ("direct", "inputs"),
+    [(False, OPTIONS | dict.fromkeys(("1.5MiB", "1M", "MiB", "-1"))), (True, {"auto": 32, "1MiB": 32})],
 )
-def test_input_parameter_of_an_option(option, direct, i):
+def test_input_parameter_of_an_option(direct, inputs):
     """On 4 processes i is even, and the matrix has 16 (4 i^2)^2 = 256 i^4 bytes; with direct I/O i is a multiple of
-    32."""
-    assert input_of_option(option, 4, direct) == i
+    32. A number is taken as it is: whether it is valid is another rule."""
+    assert {option: input_of_option(option, 4, direct) for option in inputs} == inputs
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from logs_made import MIB, of_kind
 from logs_made_priomark import ALL, priomark_log
 from msgspec.structs import replace as but
+from scores import names
 
 from coffeecup.postprocess.benchmarks.priomark import rules as priomark
 from coffeecup.postprocess.benchmarks.priomark.records import Latencies, Measurement
@@ -22,10 +23,6 @@ RECORDS = priomark_log(ranks=4, benchmarks=ALL, process_bytes=(MIB,), repetition
 def log(tmp_path_factory):
     """A small sound log."""
     return read_log(logs_made.write(tmp_path_factory.mktemp("log") / "log.jsonl", RECORDS))
-
-
-def names(problems):
-    return [name for name, _ in problems]
 
 
 def common(log, **fields):
@@ -52,24 +49,23 @@ def test_the_whole_takes_5_percent_and_5_s_longer_than_its_parts(log, elapsed, s
 def test_requests_take_as_long_as_the_accesses_of_four_processes(log, seconds, sound):
     [latencies] = log.all(Measurement)[0].latencies
     record = common(
-        log,
-        elapsed_seconds=1.0,
-        access_seconds=1.0,
-        sync_seconds=0.0,
-        latencies=[but(latencies, sum_seconds=seconds)],
+        log, elapsed_seconds=1.0, access_seconds=1.0, sync_seconds=0.0, latencies=[but(latencies, sum_seconds=seconds)]
     )
     assert names(priomark.problems_of_times(log, record)) == ([] if sound else ["request_time"])
     assert names(priomark.problems_of_times(log, but(record, benchmark="async"))) == []
 
 
 TWO_BINS = {"from_seconds": [1e-6, 5e-6], "to_seconds": [1.02e-6, 5.1e-6], "bin_calls": [5, 5]}
-ONE_BIN = {
-    "from_seconds": [1e-6],
-    "to_seconds": [1.02e-6],
-    "bin_calls": [10],
-    "shortest_seconds": 1.01e-6,
-    "longest_seconds": 1.015e-6,
-}
+ONE_BIN = {"from_seconds": [1e-6], "to_seconds": [1.02e-6], "bin_calls": [10]}
+ONE_BIN |= {"shortest_seconds": 1.01e-6, "longest_seconds": 1.015e-6}
+
+
+def edges(*bins, **more):
+    low, high = map(list, zip(*bins))
+    return {"from_seconds": low, "to_seconds": high, **more}
+
+
+FIRST, LAST = (1e-6, 1.02e-6), (5e-6, 5.1e-6)
 
 
 @pytest.mark.parametrize(
@@ -97,38 +93,14 @@ ONE_BIN = {
         (ONE_BIN | {"sum_seconds": 10.169e-6}, None),
         (ONE_BIN | {"sum_seconds": 10.171e-6}, "latency_sum"),
         # bins touch each other
-        (
-            {
-                "from_seconds": [1e-6, 1.02e-6],
-                "to_seconds": [1.02e-6, 1.04e-6],
-                "longest_seconds": 1.03e-6,
-                "sum_seconds": 10.2e-6,
-            },
-            None,
-        ),
-        ({"from_seconds": [1e-6, 1.01999e-6], "to_seconds": [1.02e-6, 1.04e-6]}, "bins"),
-        ({"from_seconds": [1e-6, 5e-6], "to_seconds": [1.02e-6, 5e-6]}, "bins"),
+        (edges(FIRST, (1.02e-6, 1.04e-6), longest_seconds=1.03e-6, sum_seconds=10.2e-6), None),
+        (edges(FIRST, (1.01999e-6, 1.04e-6)), "bins"),
+        (edges(FIRST, (5e-6, 5e-6)), "bins"),
         # half a bin is 1/64 of its middle: 0.63 to 0.65; or 2 ns wide
-        (
-            {
-                "from_seconds": [1e-6, 0.63],
-                "to_seconds": [1.02e-6, 0.65 + 1.9e-8],
-                "longest_seconds": 0.64,
-                "sum_seconds": 3.2,
-            },
-            None,
-        ),
-        ({"from_seconds": [1e-6, 0.63], "to_seconds": [1.02e-6, 0.65 + 2.2e-8]}, "bin_widths"),
-        (
-            {
-                "from_seconds": [1e-9, 5e-6],
-                "to_seconds": [2.9e-9, 5.1e-6],
-                "shortest_seconds": 2e-9,
-                "sum_seconds": 25.2e-6,
-            },
-            None,
-        ),
-        ({"from_seconds": [1e-9, 5e-6], "to_seconds": [3.1e-9, 5.1e-6]}, "bin_widths"),
+        (edges(FIRST, (0.63, 0.65 + 1.9e-8), longest_seconds=0.64, sum_seconds=3.2), None),
+        (edges(FIRST, (0.63, 0.65 + 2.2e-8)), "bin_widths"),
+        (edges((1e-9, 2.9e-9), LAST, shortest_seconds=2e-9, sum_seconds=25.2e-6), None),
+        (edges((1e-9, 3.1e-9), LAST), "bin_widths"),
         # counts
         ({"calls": 9}, "latency_calls"),
         ({"bin_calls": [5, 6]}, "latency_calls"),
@@ -138,13 +110,8 @@ ONE_BIN = {
     ],
 )
 def test_limits_of_latencies(log, fields, problem):
-    found = {
-        "operation": "read",
-        "calls": 10,
-        "sum_seconds": 30.3e-6,
-        "shortest_seconds": 1.01e-6,
-        "longest_seconds": 5.05e-6,
-    }
+    found = {"operation": "read", "calls": 10, "sum_seconds": 30.3e-6}
+    found |= {"shortest_seconds": 1.01e-6, "longest_seconds": 5.05e-6}
     record = common(log, read_calls=10, write_calls=0, latencies=[Latencies(**found | TWO_BINS | fields)])
     problems = priomark.problems_of_latencies(log.plan, record)
     if problem == "latencies":
@@ -171,14 +138,9 @@ def test_a_transfer_of_three_requests_takes_as_long_as_each_of_them(log, name, f
     stated[name] *= factor
     access = stated.pop("access_seconds")
     record = next(found for found in log.all(Measurement) if found.benchmark == "async")
-    record = but(
-        record,
-        process_bytes=3 * MIB,
-        block_bytes=MIB,
-        access_seconds=access,
-        latencies=[but(record.latencies[0], **stated)],
-        values=record.values | {"io_overlapped_seconds": [1.0, 2.0, 3.0, 4.0]},
-    )
+    values = record.values | {"io_overlapped_seconds": [1.0, 2.0, 3.0, 4.0]}
+    record = but(record, process_bytes=3 * MIB, block_bytes=MIB, access_seconds=access, values=values)
+    record = but(record, latencies=[but(record.latencies[0], **stated)])
     assert names(priomark.problems_of_transfer(record)) == ([] if sound else ["transfer"])
 
 
@@ -219,16 +181,11 @@ def test_the_whole_run_takes_as_long_as_its_parts(scored, less, refused):
     """In async, transfer and calculation alone take 2/3 and 0.6 of the transfer beside the calculation, which takes 1.2
     of it."""
     records = copy.deepcopy(RECORDS)
-    total = sum(
-        record["open_seconds"]
-        + record["close_seconds"]
-        + (
-            record["access_seconds"] * (2 / 3 + 0.6 + 1.2)
-            if record["benchmark"] == "async"
-            else record["elapsed_seconds"]
-        )
-        for record in of_kind(records, "measurement")
-    )
+    total = 0.0
+    for record in of_kind(records, "measurement"):
+        of_async = record["access_seconds"] * (2 / 3 + 0.6 + 1.2)
+        seconds = of_async if record["benchmark"] == "async" else record["elapsed_seconds"]
+        total += record["open_seconds"] + record["close_seconds"] + seconds
     logs_made.ended(records, total - less)
     found = scored(logs_made.numbered(records))
     assert isinstance(found, Score) is not refused and (not refused or found.endswith("[whole_time]"))

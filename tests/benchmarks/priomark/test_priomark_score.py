@@ -8,6 +8,7 @@ import logs_made
 import numpy as np
 import pytest
 from builds import ROOT
+from contradictions import latencies, put
 from hypothesis import given
 from hypothesis import strategies as st
 from logs_made import of_kind
@@ -20,7 +21,6 @@ from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.history.change_points import rule_of
 from coffeecup.postprocess.logs.percentiles import percentile
 from coffeecup.postprocess.logs.reader import LogError
-from coffeecup.postprocess.references.good_runs import SIMULATED
 from coffeecup.postprocess.reports.page import html, items
 
 BY_PATTERN = {"write": 100e6, "read-write": 50e6, "random-read-write": 10e6, "read": 80e6, "backwards-read": 40e6}
@@ -58,31 +58,23 @@ def test_total_is_the_mean_over_sub_benchmarks_of_the_mean_over_their_cases(tmp_
 
 
 def test_geometric_total_takes_products_and_roots_of_the_same_cases(tmp_path):
-    found = score(
-        tmp_path, bandwidth=lambda case, _: BY_PATTERN[case["pattern"]], benchmarks=("strided", "single_file")
-    )
+    both = ("strided", "single_file")
+    found = score(tmp_path, bandwidth=lambda case, _: BY_PATTERN[case["pattern"]], benchmarks=both)
     strided, single_file = math.sqrt(100 * 50), (100 * 50 * 10 * 40) ** (1 / 4)
     assert value(found, "total_geometric") == pytest.approx(math.sqrt(strided * single_file))
     assert value(found, "total") == pytest.approx((75 + 50) / 2)
 
 
 def test_sub_benchmark_with_more_cases_weighs_no_more(tmp_path):
-    found = score(
-        tmp_path,
-        bandwidth=lambda case, _: 90e6 if case["benchmark"] == "common_file" else 30e6,
-        benchmarks=("common_file", "raw"),
-        block_bytes=(4 * KIB, 16 * KIB, MIB),
-    )
+    rates = {"common_file": 90e6, "raw": 30e6}
+    blocks = {"block_bytes": (4 * KIB, 16 * KIB, MIB)}
+    found = score(tmp_path, bandwidth=lambda case, _: rates[case["benchmark"]], benchmarks=tuple(rates), **blocks)
     assert value(found, "total") == pytest.approx(60)
 
 
 def test_repetitions_are_averaged(tmp_path):
-    found = score(
-        tmp_path,
-        bandwidth=lambda case, repetition: {1: 10e6, 2: 20e6, 3: 60e6}[repetition],
-        benchmarks=("raw",),
-        repetitions=3,
-    )
+    rates = {1: 10e6, 2: 20e6, 3: 60e6}
+    found = score(tmp_path, bandwidth=lambda _, repetition: rates[repetition], benchmarks=("raw",), repetitions=3)
     assert value(found, "total") == pytest.approx(30)
 
 
@@ -104,14 +96,8 @@ def test_losses_take_the_slowest_process_and_are_in_no_mean(tmp_path):
             "calculation_overlapped_seconds": [5.0, 5.0],
         }
         record |= {"access_seconds": 4.0, "elapsed_seconds": 4.0, "fastest_seconds": 4.0}
-        record["latencies"][0] |= {
-            "sum_seconds": 6.0,
-            "shortest_seconds": 2.0,
-            "longest_seconds": 4.0,
-            "from_seconds": [1.98, 3.96],
-            "to_seconds": [2.02, 4.04],
-            "bin_calls": [1, 1],
-        }
+        calls = {"sum_seconds": 6.0, "shortest_seconds": 2.0, "longest_seconds": 4.0, "bin_calls": [1, 1]}
+        record["latencies"][0] |= calls | {"from_seconds": [1.98, 3.96], "to_seconds": [2.02, 4.04]}
     for record in of_kind(records, "process_times"):
         record |= {"access_seconds": [4.0, 2.0], "elapsed_seconds": [4.0, 4.0]}
     records[-1]["elapsed_seconds"] = 100.0
@@ -135,33 +121,21 @@ def test_calculation_that_ended_before_the_transfer_is_named(tmp_path, covered):
 
 def test_metrics_of_what_did_not_run_are_left_out(tmp_path):
     found = score(tmp_path, benchmarks=("raw",))
-    assert set(found.metrics) == {
-        "total",
-        "total_per_process",
-        "total_geometric",
-        "raw",
-        "read_latency_median",
-        "read_latency_p99",
-        "write_latency_median",
-        "write_latency_p99",
-    }
+    latencies = {f"{way}_latency_{which}" for way in ("read", "write") for which in ("median", "p99")}
+    assert set(found.metrics) == {"total", "total_per_process", "total_geometric", "raw"} | latencies
+
+
+def with_plugin(name, **more):
+    """The cases of `raw`, and one of a plug-in."""
+    inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
+    own = {"case": len(inside) + 1, "benchmark": name, "target": "directory"}
+    return [*inside, {**inside[0], **own, **more}]
 
 
 def test_sub_benchmark_of_a_plugin_enters_the_total_and_has_a_metric_of_its_name(tmp_path):
-    inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
-    own = {
-        **inside[0],
-        "case": len(inside) + 1,
-        "benchmark": "mine",
-        "pattern": "spiral",
-        "method": "s3",
-        "target": "directory",
-    }
-    records = priomark_log(
-        bandwidth=lambda case, _: 80e6 if case["benchmark"] == "mine" else 20e6,
-        planned=[*inside, own],
-        plugins=("mine",),
-    )
+    rates = {"mine": 80e6, "raw": 20e6}
+    planned = with_plugin("mine", pattern="spiral", method="s3")
+    records = priomark_log(bandwidth=lambda case, _: rates[case["benchmark"]], planned=planned, plugins=("mine",))
     path = logs_made.write(tmp_path / "log.jsonl", records)
     found = score_log(path)
     assert (value(found, "mine"), value(found, "total")) == pytest.approx((80, 50))
@@ -173,9 +147,7 @@ def test_sub_benchmark_of_a_plugin_enters_the_total_and_has_a_metric_of_its_name
 
 @pytest.mark.parametrize(("name", "refused_as"), [("total", "total has the name"), ("acl", "acl has the name")])
 def test_plugin_with_the_name_of_another_metric_yields_no_score(tmp_path, name, refused_as):
-    inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
-    own = {**inside[0], "case": len(inside) + 1, "benchmark": name, "target": "directory"}
-    assert refused_as in refused(tmp_path, lambda records: None, planned=[*inside, own], plugins=(name,))
+    assert refused_as in refused(tmp_path, lambda records: None, planned=with_plugin(name), plugins=(name,))
 
 
 # --- replays ----------------------------------------------------------------------------------------------------------
@@ -237,26 +209,23 @@ def bins(edges, calls, shortest=None, longest=None):
     )
 
 
-def test_percentile_is_the_middle_of_the_bin_that_holds_the_call():
-    found = [bins([1.0, 2.0, 4.0, 8.0], [50, 49, 1])]
-    assert percentile(found, 0.5) == 1.5
-    assert percentile(found, 0.51) == 3
-    assert percentile(found, 0.99) == 3
-    assert percentile(found, 0.991) == 6
-    assert percentile(found, 1.0) == 6
+THREE = [bins([1.0, 2.0, 4.0, 8.0], [50, 49, 1])]
+LONG, SHORT = (lambda calls: bins([8.0, 16.0], [calls])), (lambda calls: bins([1.0, 2.0], [calls]))
 
 
-def test_percentile_stays_between_the_shortest_and_the_longest_call():
-    assert percentile([bins([1.0, 2.0], [1], shortest=1.9, longest=1.9)], 0.5) == 1.9
-
-
-def test_percentiles_of_several_cases_are_those_of_all_their_calls():
-    assert percentile([bins([8.0, 16.0], [1]), bins([1.0, 2.0], [99])], 0.99) == 1.5
-    assert percentile([bins([8.0, 16.0], [2]), bins([1.0, 2.0], [98])], 0.99) == 12
-
-
-def test_percentile_without_calls_is_not_a_number():
-    assert math.isnan(percentile([], 0.5))
+@pytest.mark.parametrize(
+    ("found", "share", "expected"),
+    [
+        # the middle of the bin that holds the call
+        *((THREE, share, middle) for share, middle in ((0.5, 1.5), (0.51, 3), (0.99, 3), (0.991, 6), (1.0, 6))),
+        ([bins([1.0, 2.0], [1], shortest=1.9, longest=1.9)], 0.5, 1.9),  # between the shortest and the longest call
+        ([LONG(1), SHORT(99)], 0.99, 1.5),  # of all calls of several cases
+        ([LONG(2), SHORT(98)], 0.99, 12),
+        ([], 0.5, math.nan),
+    ],
+)
+def test_percentile_of_known_calls(found, share, expected):
+    assert percentile(found, share) == pytest.approx(expected, nan_ok=True, rel=1e-12)
 
 
 @given(st.lists(st.floats(1e-6, 10), min_size=1, max_size=300), st.sampled_from([0.5, 0.9, 0.99, 0.999]))
@@ -279,53 +248,36 @@ def test_percentile_is_that_of_the_calls_within_half_a_bin(times, share):
 # --- what a log must hold ---------------------------------------------------------------------------------------------
 
 
-def change_measurement(**values):
-    return lambda records: of_kind(records, "measurement")[0].update(values)
-
-
-def drop_measurement(records):
-    records.remove(of_kind(records, "measurement")[1])
+def measured(place, change):
+    """Changes one of the measurements, or of its values or latencies."""
+    return lambda r: change(of_kind(r, "measurement")[place])
 
 
 def double_measurement(records):
-    records.insert(records.index(of_kind(records, "measurement")[0]), dict(of_kind(records, "measurement")[0]))
+    first = of_kind(records, "measurement")[0]
+    records.insert(records.index(first), dict(first))
 
 
 @pytest.mark.parametrize(
     "change, words",
     [
-        (drop_measurement, "where case 2, repetition 1 belongs"),
+        (lambda r: r.remove(of_kind(r, "measurement")[1]), "where case 2, repetition 1 belongs"),
         (double_measurement, "has case 1, repetition 1, where the times of the processes in case 1"),
-        (change_measurement(repetition=2), "has case 1, repetition 2, where case 1"),
-        (change_measurement(method="posix"), "is not what was planned under its number"),
-        (change_measurement(written_bytes=0), "moved no data"),
-        (change_measurement(written_bytes=10 * GIB), "moved"),
-        (change_measurement(access_seconds=1e5), "parts longer than the whole"),
-        (
-            lambda records: of_kind(records, "measurement")[0]["latencies"][0].update(calls=7),
-            "do not count its write calls",
-        ),
-        (
-            lambda records: of_kind(records, "measurement")[0]["latencies"][0].update(longest_seconds=0),
-            "is not in the outermost bins",
-        ),
-        (
-            lambda records: of_kind(records, "measurement")[-1]["values"].pop("io_alone_seconds"),
-            "does not state all times alone and overlapped",
-        ),
-        (
-            lambda records: of_kind(records, "measurement")[-1]["values"].update(io_alone_seconds=[1.0]),
-            "not a value of each of 4 processes",
-        ),
-        (lambda records: records[1]["cases"][0].update(case=9), "are not counted 1, 2, 3"),
-        (lambda records: records[1]["benchmarks"].pop(), "not those of the sub-benchmarks"),
-        (lambda records: records[1].update(build="serial"), "build without MPI"),
-        (
-            lambda records: logs_made.first(records, record="data_check").update(wrong_bytes=3),
-            "3 bytes were read wrong",
-        ),
-        (lambda records: logs_made.ended(records, 0.5), "its clock is not to be trusted"),
-        (lambda records: records[0].update(filesystem=None), "does not state the file system"),
+        (put("measurement", repetition=2), "has case 1, repetition 2, where case 1"),
+        (put("measurement", method="posix"), "is not what was planned under its number"),
+        (put("measurement", written_bytes=0), "moved no data"),
+        (put("measurement", written_bytes=10 * GIB), "moved"),
+        (put("measurement", access_seconds=1e5), "parts longer than the whole"),
+        (latencies(calls=7), "do not count its write calls"),
+        (latencies(longest_seconds=0), "is not in the outermost bins"),
+        (measured(-1, lambda m: m["values"].pop("io_alone_seconds")), "does not state all times alone and overlapped"),
+        (measured(-1, lambda m: m["values"].update(io_alone_seconds=[1.0])), "not a value of each of 4 processes"),
+        (lambda r: r[1]["cases"][0].update(case=9), "are not counted 1, 2, 3"),
+        (lambda r: r[1]["benchmarks"].pop(), "not those of the sub-benchmarks"),
+        (put("plan", build="serial"), "build without MPI"),
+        (put("data_check", wrong_bytes=3), "3 bytes were read wrong"),
+        (lambda r: logs_made.ended(r, 0.5), "its clock is not to be trusted"),
+        (put("run", filesystem=None), "does not state the file system"),
     ],
 )
 def test_log_that_contradicts_itself_yields_no_score(tmp_path, change, words):
@@ -354,37 +306,32 @@ def test_official_is_the_papers_workload_with_all_sub_benchmarks(tmp_path):
     assert breaches(workload_text=papers.replace('block_size = "16KiB"', 'block_size = "4MiB"')) == ["workload"]
 
 
-def test_a_simulated_run_is_never_official(scored):
-    records = priomark_log()
-    logs_made.simulated(records)
-    assert SIMULATED in keys(scored(records))
-    assert SIMULATED not in keys(scored(priomark_log()))
+HUGE = {"process_bytes": (16 * GIB,), "block_bytes": (MIB,)}
 
 
-def test_reads_that_memory_holds_are_marked_unless_evicted_or_direct(tmp_path):
-    found = score(tmp_path, evicted=False)
-    assert "cache_affected" in keys(found) and [qualification.key for qualification in found.cache_affected] == [
-        "cache_affected"
-    ]
-    assert "cache_affected" not in keys(score(tmp_path, evicted=True))
-    assert "cache_affected" not in keys(
-        score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), node_memory=16 * GIB)
-    )
-    assert "cache_affected" in keys(
-        score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), cache=100 * GIB)
-    )
-    assert "cache_affected" not in keys(score(tmp_path, evicted=False, benchmarks=("raw",)))
+@pytest.mark.parametrize(
+    ("options", "affected"),
+    [
+        ({}, True),
+        ({"evicted": True}, False),
+        (HUGE | {"node_memory": 16 * GIB}, False),
+        (HUGE | {"cache": 100 * GIB}, True),
+        ({"benchmarks": ("raw",)}, False),
+    ],
+)
+def test_reads_that_memory_holds_are_marked_unless_evicted_or_direct(tmp_path, options, affected):
+    found = score(tmp_path, **{"evicted": False} | options)
+    assert ("cache_affected" in keys(found)) is affected
+    assert [qualification.key for qualification in found.cache_affected] == ["cache_affected"] * affected
 
 
-def test_raw_on_a_file_says_so(tmp_path):
-    assert "raw_on_file" in keys(score(tmp_path, benchmarks=("raw",), target="file"))
-    assert "raw_on_file" not in keys(score(tmp_path, benchmarks=("raw",)))
-
-
-def test_build_without_mpi_io_says_so(tmp_path):
-    assert "build" in keys(score(tmp_path, benchmarks=("raw",), build="mpi"))
-
-
-def test_short_measurements_say_so(tmp_path):
-    assert "short" in keys(score(tmp_path, bandwidth=lambda *_: 1e12))
-    assert "short" not in keys(score(tmp_path))
+@pytest.mark.parametrize(
+    ("key", "with_it", "without"),
+    [
+        ("raw_on_file", {"benchmarks": ("raw",), "target": "file"}, {"benchmarks": ("raw",)}),
+        ("build", {"benchmarks": ("raw",), "build": "mpi"}, {"benchmarks": ("raw",)}),
+        ("short", {"bandwidth": lambda *_: 1e12}, {}),
+    ],
+)
+def test_raw_on_a_file_builds_without_mpi_io_and_short_measurements_are_told(tmp_path, key, with_it, without):
+    assert key in keys(score(tmp_path, **with_it)) and key not in keys(score(tmp_path, **without))
