@@ -7,7 +7,7 @@ import numpy as np
 
 from coffeecup.postprocess.benchmarks.load_records import LoadRecord
 from coffeecup.postprocess.show.units import MBYTE
-from coffeecup.postprocess.show.words import counted, digits
+from coffeecup.postprocess.show.words import counted, digits, size
 
 WEAK_LOAD = 0.25  # bandwidth of the load's busiest node over that of a victim's node without load
 STEADY_LOAD = 0.5  # the slowest phase of a load over the median phase
@@ -39,7 +39,7 @@ def of_steadiness(kind: str, phases: Sequence[LoadRecord], busiest: Sequence[flo
         read = sum(record.received_bytes for record in phases)
         yield (
             "cached_load",
-            f"Of the bytes that were read by the load {kind}, {cached / read:.1%} were in the page cache of the nodes "
+            f"The load {kind}: {size(cached)} of the {size(read)} that it read were in the page cache of the nodes "
             "that read them, and did not come from the file system",
         )
     if silent := sum(record.silent_senders > 0 for record in phases):
