@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-enum { LATENCY_LOOP = 10000 };
-
 /* A run that is slower than planned, on a busy machine, is stopped before it has taken twice its budget. A budget of
  * seconds may be exceeded up to a minute, so that the run yields a score. What cannot yield one within this limit is
  * stopped when its budget is spent, but not in its first seconds, which tell little. */

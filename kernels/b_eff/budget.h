@@ -11,6 +11,9 @@
 #include "methods.h"
 #include "request.h"
 
+enum { TRIAL_LOOPS = 3 };      /* of one exchange, before a pattern's first loop by a method */
+enum { LATENCY_LOOP = 10000 }; /* exchanges */
+
 /* One pattern and method: its loops so far, over the lengths. */
 struct course {
     bool runs; /* requested and applicable */

@@ -15,8 +15,6 @@
 #include "progress.h"
 #include "timed.h"
 
-enum { TRIAL_LOOPS = 3 };
-
 /* The state of the whole measurement. */
 struct state {
     struct run *run;

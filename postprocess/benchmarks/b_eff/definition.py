@@ -28,6 +28,11 @@ def l_max_rule(memory_per_process_bytes: int) -> int:
     return min(L_MAX_LIMIT, memory_per_process_bytes // 128)
 
 
+def buffer_rule(l_max_bytes: int) -> int:
+    """The size of a buffer in byte: eight messages of L_max, each rounded up to whole cache lines of 64 byte."""
+    return 8 * -(-l_max_bytes // 64) * 64
+
+
 def ring_sizes(processes: int, number: int) -> list[int]:
     """Sizes of the rings of ring pattern `number` (1 to 6), in rank order. Six patterns on a one-dimensional cyclic
     topology."""

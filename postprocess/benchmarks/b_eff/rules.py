@@ -14,6 +14,7 @@ from coffeecup.postprocess.benchmarks.b_eff.definition import (
     METHODS_AVERAGED,
     PATTERNS_AVERAGED,
     PING_PONG_METHOD,
+    buffer_rule,
     l_max_rule,
     message_lengths,
     messages_per_exchange,
@@ -26,8 +27,6 @@ from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
 from coffeecup.postprocess.logs.records import Overhead, Run
 from coffeecup.postprocess.logs.rules import EDITED, Problem, first_problems, problems_of_log, problems_of_options
 from coffeecup.postprocess.show.units import MIB
-
-BUFFER_MESSAGES, CACHE_LINE = 8, 64  # a buffer has room for this many messages of L_max, each aligned
 
 
 def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
@@ -177,7 +176,7 @@ def problems_of_sizes(plan: PlannedLoops, memory: int) -> Iterator[Problem]:
             f"L_max is {plan.l_max_bytes} bytes where min({L_MAX_LIMIT // MIB} MiB, memory per process / 128) is "
             f"{l_max_rule(memory)}; {EDITED}",
         )
-    if plan.buffer_bytes != (buffer := BUFFER_MESSAGES * -(-plan.l_max_bytes // CACHE_LINE) * CACHE_LINE):
+    if plan.buffer_bytes != (buffer := buffer_rule(plan.l_max_bytes)):
         yield "buffer", f"the buffers have {plan.buffer_bytes} bytes where {buffer} belong; {EDITED}"
 
 
