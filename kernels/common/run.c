@@ -105,8 +105,8 @@ static json_t *run_json(struct run *run, char **command, const struct filesystem
     return OBJECT(field_int("schema_version", LOG_SCHEMA_VERSION), field_text("benchmark", run->program->name),
                   field_text("kernel_version", kernel_version()), field_text("start_time", start),
                   field_json("command", command_json(command)), field_json("options", options_json(run->program->rows)),
-                  field_json("mpi", run->machine.mpi), field_int("ranks", run->ranks),
-                  field_json("hosts", run->machine.hosts),
+                  field_json("mpi", json_incref(run->machine.mpi)), field_int("ranks", run->ranks),
+                  field_json("hosts", json_incref(run->machine.hosts)),
                   field_int("memory_per_process_bytes", run->memory_per_process_bytes),
                   field_text("memory_source", run->memory_source),
                   field_json("filesystem", filesystem ? filesystem_json(filesystem) : json_null()),
@@ -264,6 +264,8 @@ int run_end(struct run *run)
     note_forget();
     peers_leave();
     open_log = NULL;
+    json_decref(run->machine.mpi);
+    json_decref(run->machine.hosts);
     int written = log_close(run->log, "complete", NULL);
     MPI_CHECK(MPI_Bcast(&written, 1, MPI_INT, 0, MPI_COMM_WORLD));
     MPI_CHECK(MPI_Finalize());

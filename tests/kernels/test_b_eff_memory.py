@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from accelerators import FEW, LIBRARIES, SHORT, run_in_memory, stand_in
 from b_eff_runs import mpi
-from builds import compiled, compiler_and_launcher
+from builds import SANITIZERS, compiled, compiler_and_launcher
 from kernel_runs import good, run
 from logs_made_b_eff import lengths
 from raw_log import read_log
@@ -164,8 +164,7 @@ def test_mixed_ping_pong_receives_into_device_memory_of_the_second_process(openm
 
 def test_sanitizers_are_silent(sanitized, openmpi, in_memory):
     mpi, options = replace(openmpi, bin=sanitized / "install" / "bin"), (*SHORT, *FEW, "--patterns ring,ping_pong")
-    silent = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
-    done = good(in_memory(mpi, 2, "host,cuda", *options, **silent))
+    done = good(in_memory(mpi, 2, "host,cuda", *options, **SANITIZERS))
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import kernel_runs
 import pytest
-from builds import OPEN_MPI, shared_library
+from builds import OPEN_MPI, SANITIZERS, shared_library
 from raw_log import read_log
 
 MIB = 2**20
@@ -54,7 +54,7 @@ class MadeUp:
         log = self.folder / f"{program.name}.jsonl"
         settings = [
             f"LD_PRELOAD={self.library}",
-            "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0",
+            *(f"{name}={value}" for name, value in SANITIZERS.items()),
             f"MADE_UP={self.folder / 'made-up'}",
         ]
         done = kernel_runs.run(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory errors and leaks of the kernels that exchange messages or generate load, and of the unit tests, by the
-compiler's sanitizers and valgrind. Leaks of kernels are left to valgrind, which can tell ours from those of the MPI
-library. test_made_up_machine.py has all kernels under the sanitizers."""
+compiler's sanitizers and valgrind. test_made_up_machine.py has all kernels under the sanitizers."""
 
 import os
 import shutil
@@ -9,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from b_eff_runs import network
-from builds import FAULTS, OPEN_MPI
+from builds import FAULTS, OPEN_MPI, SANITIZERS
 from kernel_runs import good, on_nodes, run
 from raw_log import read_log
 
@@ -43,13 +42,12 @@ def watched(mpi, name, folder, wrapper=(), **settings):
 def test_address_and_undefined_behaviour_sanitizers_are_silent(sanitized, openmpi, network, tmp_path, name):
     mpi = replace(openmpi, bin=sanitized / "install" / "bin")
     model = {"MODEL_LATENCY": "1e-3", "LD_PRELOAD": network("openmpi")} if name.split()[0] == "b_eff" else {}
-    done = watched(mpi, name, tmp_path, ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0", **model)
+    done = watched(mpi, name, tmp_path, **SANITIZERS, **model)
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
 
 
 def test_unit_tests_are_clean_under_the_sanitizers(sanitized):
-    """Leaks of these are only those of the tests themselves."""
-    environment = os.environ | OPEN_MPI | {"ASAN_OPTIONS": "detect_leaks=0"}
+    environment = os.environ | OPEN_MPI | SANITIZERS
     good(run(["ctest", "--test-dir", sanitized, "--output-on-failure"], env=environment))
 
 

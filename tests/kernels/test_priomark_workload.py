@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+from builds import SANITIZERS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kernel_runs import error, good
@@ -166,7 +167,7 @@ def test_damaged_workload_is_either_understood_or_refused_with_a_line(serial_san
     done = subprocess.run(
         [serial_sanitized.bin / "priomark", "--dry-run", "--workload", path, "--directory", tmp_path],
         cwd=tmp_path,
-        env={"ASAN_OPTIONS": "detect_leaks=0"},
+        env=SANITIZERS,
         capture_output=True,
         timeout=30,
         check=False,

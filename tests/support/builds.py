@@ -26,6 +26,13 @@ OPEN_MPI = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
 
+# Kernels built with the compiler's sanitizers report leaks of their own, not those of the MPI library. Other libraries
+# may be loaded before them.
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0:verify_asan_link_order=0",
+    "LSAN_OPTIONS": f"suppressions={FAULTS / 'leaks.supp'}:print_suppressions=0",
+}
+
 # After a run that failed, Open MPI's launcher otherwise waits a second or two for processes that have ended long ago.
 # Not for runs that are killed: rank 0 needs this time to close its log.
 IMPATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
