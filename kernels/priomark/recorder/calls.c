@@ -54,12 +54,6 @@ void call_line(struct line *line, const struct call *call, const char *operation
     line_text(line, operation);
 }
 
-static void put_transfer(struct line *line, const struct call *call, off_t offset)
-{
-    line_number(line, call->handle);
-    line_number(line, offset);
-}
-
 /* The offset of the call: the file pointer minus the bytes transferred. The pointer is read from the kernel, because
  * other processes may share it and O_APPEND moves it. */
 static off_t offset_before(int descriptor, ssize_t result)
@@ -67,27 +61,45 @@ static off_t offset_before(int descriptor, ssize_t result)
     return syscall(SYS_lseek, descriptor, 0L, SEEK_CUR) - result;
 }
 
-void call_done_transfer(const struct call *call, const char *operation, int descriptor, size_t bytes, ssize_t result)
+static void note_numbers(const struct call *call, const char *operation, const int64_t number[], int numbers)
 {
-    if (call->handle && result >= 0) {
-        const int error = errno;
-        struct line line;
-        call_line(&line, call, operation, 0);
-        put_transfer(&line, call, offset_before(descriptor, result));
-        line_number(&line, (int64_t)bytes);
-        line_number(&line, result);
-        line_end(&line);
-        errno = error;
-    }
+    const int error = errno;
+    struct line line;
+    call_line(&line, call, operation, 0);
+    line_number(&line, call->handle);
+    for (int i = 0; i < numbers; i++)
+        line_number(&line, number[i]);
+    line_end(&line);
+    errno = error;
 }
 
-void call_done_transfer_at(const struct call *call, const char *operation, off_t offset, size_t bytes, ssize_t result)
+void call_done(const struct call *call, const char *operation, int result)
+{
+    if (call->handle && result == 0)
+        note_numbers(call, operation, NULL, 0);
+}
+
+void call_done_number(const struct call *call, const char *operation, int64_t number)
+{
+    if (call->handle)
+        note_numbers(call, operation, &number, 1);
+}
+
+void call_done_allocation(const struct call *call, int mode, off_t offset, off_t bytes, int result)
+{
+    if (call->handle && result == 0)
+        note_numbers(call, "fallocate", (const int64_t[]){mode, offset, bytes}, 3);
+}
+
+void call_done_transfer(const struct call *call, const char *operation, int descriptor, off_t offset, size_t bytes,
+                        ssize_t result)
 {
     if (call->handle && result >= 0) {
         const int error = errno;
         struct line line;
         call_line(&line, call, operation, 0);
-        put_transfer(&line, call, offset);
+        line_number(&line, call->handle);
+        line_number(&line, offset == AT_POINTER ? offset_before(descriptor, result) : offset);
         line_number(&line, (int64_t)bytes);
         line_number(&line, result);
         line_end(&line);
@@ -102,35 +114,11 @@ void call_done_vector(const struct call *call, const char *operation, int descri
         const int error = errno;
         struct line line;
         call_line(&line, call, operation, (size_t)parts * PART_TEXT);
-        put_transfer(&line, call, offset < 0 ? offset_before(descriptor, result) : offset);
+        line_number(&line, call->handle);
+        line_number(&line, offset == AT_POINTER ? offset_before(descriptor, result) : offset);
         line_number(&line, result);
         for (int i = 0; i < parts; i++)
             line_number(&line, (int64_t)part[i].iov_len);
-        line_end(&line);
-        errno = error;
-    }
-}
-
-void call_done(const struct call *call, const char *operation, int result)
-{
-    if (call->handle && result == 0) {
-        const int error = errno;
-        struct line line;
-        call_line(&line, call, operation, 0);
-        line_number(&line, call->handle);
-        line_end(&line);
-        errno = error;
-    }
-}
-
-void call_done_number(const struct call *call, const char *operation, int64_t number)
-{
-    if (call->handle) {
-        const int error = errno;
-        struct line line;
-        call_line(&line, call, operation, 0);
-        line_number(&line, call->handle);
-        line_number(&line, number);
         line_end(&line);
         errno = error;
     }
@@ -144,21 +132,6 @@ void call_done_flags(const struct call *call, int flags)
         call_line(&line, call, "flags", 0);
         line_number(&line, call->handle);
         line_flags(&line, flags);
-        line_end(&line);
-        errno = error;
-    }
-}
-
-void call_done_allocation(const struct call *call, int mode, off_t offset, off_t bytes, int result)
-{
-    if (call->handle && result == 0) {
-        const int error = errno;
-        struct line line;
-        call_line(&line, call, "fallocate", 0);
-        line_number(&line, call->handle);
-        line_number(&line, mode);
-        line_number(&line, offset);
-        line_number(&line, bytes);
         line_end(&line);
         errno = error;
     }
@@ -196,7 +169,8 @@ void call_done_seek(const struct call *call, off_t offset, int whence, off_t res
         const int error = errno;
         struct line line;
         call_line(&line, call, "lseek", 0);
-        put_transfer(&line, call, offset);
+        line_number(&line, call->handle);
+        line_number(&line, offset);
         line_text(&line, names[whence]);
         line_number(&line, result);
         line_end(&line);

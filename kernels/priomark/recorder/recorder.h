@@ -94,10 +94,11 @@ struct call call_begin_open(void);
 void call_line(struct line *line, const struct call *call, const char *operation, size_t more_bytes);
 
 /* After the call, keeping errno; each does nothing if the call failed or its handle is NO_HANDLE. */
-void call_done_transfer(const struct call *call, const char *operation, int descriptor, size_t bytes, ssize_t result);
-void call_done_transfer_at(const struct call *call, const char *operation, off_t offset, size_t bytes, ssize_t result);
+enum { AT_POINTER = -1 }; /* offset of a call that uses the file pointer */
+void call_done_transfer(const struct call *call, const char *operation, int descriptor, off_t offset, size_t bytes,
+                        ssize_t result);
 void call_done_vector(const struct call *call, const char *operation, int descriptor, off_t offset,
-                      const struct iovec *part, int parts, ssize_t result); /* offset -1: at the file pointer */
+                      const struct iovec *part, int parts, ssize_t result);
 void call_done(const struct call *call, const char *operation, int result); /* close, fsync, fdatasync */
 void call_done_seek(const struct call *call, off_t offset, int whence, off_t result);
 void call_done_number(const struct call *call, const char *operation, int64_t number); /* dup, ftruncate */

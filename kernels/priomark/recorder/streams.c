@@ -27,7 +27,7 @@ static ssize_t stream_read(FILE *stream, void *data, ssize_t bytes)
     const int descriptor = fileno_unlocked(stream);
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_read(stream, data, bytes);
-    call_done_transfer(&call, "read", descriptor, (size_t)bytes, result);
+    call_done_transfer(&call, "read", descriptor, AT_POINTER, (size_t)bytes, result);
     return result;
 }
 
@@ -36,7 +36,7 @@ static ssize_t stream_write(FILE *stream, const void *data, ssize_t bytes)
     const int descriptor = fileno_unlocked(stream);
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_write(stream, data, bytes);
-    call_done_transfer(&call, "write", descriptor, (size_t)bytes, result);
+    call_done_transfer(&call, "write", descriptor, AT_POINTER, (size_t)bytes, result);
     return result;
 }
 

@@ -8,7 +8,7 @@ RECORDER_EXPORT ssize_t read(int descriptor, void *data, size_t bytes)
 {
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_calls()->read(descriptor, data, bytes);
-    call_done_transfer(&call, "read", descriptor, bytes, result);
+    call_done_transfer(&call, "read", descriptor, AT_POINTER, bytes, result);
     return result;
 }
 
@@ -16,7 +16,7 @@ RECORDER_EXPORT ssize_t write(int descriptor, const void *data, size_t bytes)
 {
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_calls()->write(descriptor, data, bytes);
-    call_done_transfer(&call, "write", descriptor, bytes, result);
+    call_done_transfer(&call, "write", descriptor, AT_POINTER, bytes, result);
     return result;
 }
 
@@ -24,7 +24,7 @@ RECORDER_EXPORT ssize_t pread(int descriptor, void *data, size_t bytes, off_t of
 {
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_calls()->pread(descriptor, data, bytes, offset);
-    call_done_transfer_at(&call, "pread", offset, bytes, result);
+    call_done_transfer(&call, "pread", descriptor, offset, bytes, result);
     return result;
 }
 
@@ -32,7 +32,7 @@ RECORDER_EXPORT ssize_t pwrite(int descriptor, const void *data, size_t bytes, o
 {
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_calls()->pwrite(descriptor, data, bytes, offset);
-    call_done_transfer_at(&call, "pwrite", offset, bytes, result);
+    call_done_transfer(&call, "pwrite", descriptor, offset, bytes, result);
     return result;
 }
 
@@ -41,7 +41,7 @@ RECORDER_EXPORT ssize_t __read_chk(int descriptor, void *data, size_t bytes, siz
 {
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_calls()->__read_chk(descriptor, data, bytes, room);
-    call_done_transfer(&call, "read", descriptor, bytes, result);
+    call_done_transfer(&call, "read", descriptor, AT_POINTER, bytes, result);
     return result;
 }
 
@@ -49,7 +49,7 @@ RECORDER_EXPORT ssize_t __pread_chk(int descriptor, void *data, size_t bytes, of
 {
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_calls()->__pread_chk(descriptor, data, bytes, offset, room);
-    call_done_transfer_at(&call, "pread", offset, bytes, result);
+    call_done_transfer(&call, "pread", descriptor, offset, bytes, result);
     return result;
 }
 
@@ -65,7 +65,7 @@ RECORDER_EXPORT ssize_t readv(int descriptor, const struct iovec *part, int part
 {
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_calls()->readv(descriptor, part, parts);
-    call_done_vector(&call, "readv", descriptor, -1, part, parts, result);
+    call_done_vector(&call, "readv", descriptor, AT_POINTER, part, parts, result);
     return result;
 }
 
@@ -73,7 +73,7 @@ RECORDER_EXPORT ssize_t writev(int descriptor, const struct iovec *part, int par
 {
     const struct call call = call_begin(descriptor);
     const ssize_t result = next_calls()->writev(descriptor, part, parts);
-    call_done_vector(&call, "writev", descriptor, -1, part, parts, result);
+    call_done_vector(&call, "writev", descriptor, AT_POINTER, part, parts, result);
     return result;
 }
 
