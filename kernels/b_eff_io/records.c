@@ -2,26 +2,14 @@
 /* See records.h. */
 #include "records.h"
 
-struct value {
-    const char *name;
-    double seconds;
-};
-
-static void add_seconds(json_t *record, const struct value values[], size_t count)
+/* The fields behind those that name their subject. */
+static json_t *about(const struct subject *subject, json_t *fields)
 {
-    for (size_t i = 0; i < count; i++)
-        json_object_set_new(record, values[i].name, json_real(values[i].seconds));
-}
-
-static void add_count(json_t *record, const char *name, int64_t count)
-{
-    json_object_set_new(record, name, json_integer((json_int_t)count));
-}
-
-static json_t *subject_json(const struct subject *subject)
-{
-    return OBJECT(field_int("partition", subject->processes), field_text("method", methods[subject->method].name),
-                  field_text("type", subject->type->name));
+    json_t *record =
+        OBJECT(field_int("partition", subject->processes), field_text("method", methods[subject->method].name),
+               field_text("type", subject->type->name));
+    json_object_update_new(record, fields);
+    return record;
 }
 
 json_t *pattern_json(int number, const struct pattern *pattern)
@@ -40,70 +28,44 @@ double type_seconds(const struct type_result *result)
 json_t *measurement_json(const struct subject *subject, int number, const struct pattern *pattern,
                          const struct result *result, double scheduled_seconds, json_t *hints)
 {
-    const struct value times[] = {
-        {"scheduled_seconds", scheduled_seconds},
-        {"elapsed_seconds", result->elapsed},
-        {"position_seconds", result->position},
-        {"access_seconds", result->access},
-        {"access_fastest_seconds", result->access_fastest},
-        {"sync_seconds", result->sync},
-        {"agreement_seconds", result->agreement},
-        {"agreement_fastest_seconds", result->agreement_fastest},
-        {"first_done_seconds", result->first_done},
-        {"last_done_seconds", result->last_done},
-    };
-    json_t *record = subject_json(subject);
-    add_count(record, "pattern", number);
-    add_count(record, "chunk_bytes", pattern->chunk_bytes);
-    add_count(record, "call_bytes", pattern->call_bytes);
-    add_count(record, "calls_min", result->calls_min);
-    add_count(record, "calls_max", result->calls_max);
-    add_count(record, "calls_sum", result->calls_sum);
-    add_count(record, "bytes", result->calls_sum * pattern->call_bytes);
-    json_object_set_new(record, "ended_by", json_string(ending_names[result->ending]));
-    add_seconds(record, times, sizeof times / sizeof times[0]);
-    add_count(record, "agreements", result->agreements);
-    json_object_set_new(record, "hints", hints);
-    return record;
+    return about(
+        subject,
+        OBJECT(field_int("pattern", number), field_int("chunk_bytes", pattern->chunk_bytes),
+               field_int("call_bytes", pattern->call_bytes), field_int("calls_min", result->calls_min),
+               field_int("calls_max", result->calls_max), field_int("calls_sum", result->calls_sum),
+               field_int("bytes", result->calls_sum * pattern->call_bytes),
+               field_text("ended_by", ending_names[result->ending]), field_real("scheduled_seconds", scheduled_seconds),
+               field_real("elapsed_seconds", result->elapsed), field_real("position_seconds", result->position),
+               field_real("access_seconds", result->access),
+               field_real("access_fastest_seconds", result->access_fastest), field_real("sync_seconds", result->sync),
+               field_real("agreement_seconds", result->agreement),
+               field_real("agreement_fastest_seconds", result->agreement_fastest),
+               field_real("first_done_seconds", result->first_done), field_real("last_done_seconds", result->last_done),
+               field_int("agreements", result->agreements), field_json("hints", hints)));
 }
 
 json_t *process_times_json(const struct subject *subject, int number, json_t *calls, json_t *access_seconds,
                            json_t *sync_seconds)
 {
-    json_t *record = subject_json(subject);
-    add_count(record, "pattern", number);
-    json_object_set_new(record, "calls", calls);
-    json_object_set_new(record, "access_seconds", access_seconds);
-    json_object_set_new(record, "sync_seconds", sync_seconds);
-    return record;
+    return about(subject,
+                 OBJECT(field_int("pattern", number), field_json("calls", calls),
+                        field_json("access_seconds", access_seconds), field_json("sync_seconds", sync_seconds)));
 }
 
 json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *striping,
                           json_t *hints)
 {
-    const struct value times[] = {
-        {"open_seconds", result->files.open_seconds},
-        {"close_seconds", result->files.close_seconds},
-        {"elapsed_seconds", type_seconds(result)},
-    };
-    json_t *record = subject_json(subject);
-    add_count(record, "files", subject->type->separate ? subject->processes : 1);
-    add_count(record, "bytes", result->bytes);
-    add_count(record, "file_bytes", result->files.bytes);
-    json_object_set_new(record, "segment_bytes",
-                        subject->type->segmented ? json_integer(result->segment_bytes) : json_null());
-    json_object_set_new(record, "cached_bytes",
-                        result->files.cached_bytes < 0 ? json_null() : json_integer(result->files.cached_bytes));
-    json_object_set_new(record, "striping", striping);
-    add_seconds(record, times, sizeof times / sizeof times[0]);
-    json_object_set_new(record, "hints", hints);
-    return record;
+    const struct files *files = &result->files;
+    return about(subject, OBJECT(field_int("files", subject->type->separate ? subject->processes : 1),
+                                 field_int("bytes", result->bytes), field_int("file_bytes", files->bytes),
+                                 field_int_or_null("segment_bytes", subject->type->segmented, result->segment_bytes),
+                                 field_int_or_null("cached_bytes", files->cached_bytes >= 0, files->cached_bytes),
+                                 field_json("striping", striping), field_real("open_seconds", files->open_seconds),
+                                 field_real("close_seconds", files->close_seconds),
+                                 field_real("elapsed_seconds", type_seconds(result)), field_json("hints", hints)));
 }
 
 json_t *layout_record_json(const struct subject *subject, json_t *servers)
 {
-    json_t *record = subject_json(subject);
-    json_object_update_missing(record, servers);
-    json_decref(servers);
-    return record;
+    return about(subject, servers);
 }
