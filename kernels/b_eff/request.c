@@ -55,7 +55,6 @@ struct request request_begin(struct run *run, const struct loop_choices *choices
                              int ranks, uint64_t chosen, uint64_t groups)
 {
     check_memory(run, memories, choices->memory_per_process);
-    run->idle_seconds = choices->idle_power;
     struct request request = {.methods = chosen,
                               .seed = (uint64_t)choices->seed,
                               .repetitions = (int)choices->repetitions,

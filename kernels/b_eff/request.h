@@ -20,7 +20,7 @@ enum { LONGEST_LOOP = 100000, REPETITIONS = 3 };
 /* The options of all of these benchmarks, and their values in an official run: they enter the published definition. */
 struct loop_choices {
     int64_t memory_per_process, seed, first_loop_length, longest_loop, repetitions, random_patterns;
-    double time_budget, idle_power;
+    double time_budget;
 };
 extern const struct loop_choices default_loops;
 enum { SMALLEST_MEMORY = 1 << 20 }; /* gives L_max = 8 KiB: above the fixed lengths */
@@ -39,7 +39,7 @@ enum { SMALLEST_MEMORY = 1 << 20 }; /* gives L_max = 8 KiB: above the fixed leng
         COUNT_OPTION("repetitions", &(choices)->repetitions, "N", 1, REPETITIONS, "repetitions of each measurement"), \
         COUNT_OPTION("random-patterns", &(choices)->random_patterns, "N", 1, RANDOM_PATTERNS,                         \
                      "number of random patterns to run"),                                                             \
-        OPTION_IDLE_POWER(&(choices)->idle_power)
+        OPTION_IDLE_POWER
 
 struct request {
     uint64_t methods; /* a bit per row of the table of methods */

@@ -10,6 +10,7 @@
 
 #include "agreement.h"
 #include "fail.h"
+#include "mpi_io.h"
 #include "page_cache.h"
 #include "scratch.h"
 
@@ -69,7 +70,7 @@ void open_files(struct now *now, int64_t chunk_bytes, struct files *files)
     stop_on_problem(now, &problem);
     if (hints != MPI_INFO_NULL)
         MPI_CHECK(MPI_Info_free(&hints));
-    log_component(now->state, now->stream.file);
+    mpi_io_log_component(now->state->run->log, now->stream.file);
 }
 
 void check_file_size(struct now *now, int64_t expected_bytes, struct files *files)

@@ -2,13 +2,13 @@
 /* See hints.h. */
 #include "hints.h"
 
-#include <errno.h>
 #include <libconfig.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fail.h"
+#include "gather.h"
 #include "input_file.h"
 #include "memory.h"
 #include "methods.h"
@@ -20,21 +20,6 @@ struct hints {
     config_t config;
     config_setting_t *groups;
 };
-
-/* The content of the file; empty text and a reason if it cannot be read. Rank 0. */
-static char *read_text(const char *path, char reason[TEXT_LENGTH])
-{
-    const char *why;
-    char *text = allocate(MOST_BYTES + 1, 1);
-    FILE *file = input_open(path, MOST_BYTES, &why);
-    if (file && fread(text, 1, MOST_BYTES, file) < MOST_BYTES && ferror(file))
-        why = strerror(errno);
-    if (why)
-        snprintf(reason, TEXT_LENGTH, "cannot read the hints file '%s': %s", path, why);
-    if (file)
-        fclose(file);
-    return text;
-}
 
 static bool is_method(const char *name)
 {
@@ -93,10 +78,11 @@ struct hints *hints_read(const char *path)
 {
     if (!path)
         return NULL;
-    int rank;
-    char reason[TEXT_LENGTH] = "";
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    char *text = rank == 0 ? read_text(path, reason) : allocate(MOST_BYTES + 1, 1);
+    size_t bytes;
+    char reason[TEXT_LENGTH] = "", *text = allocate(MOST_BYTES + 1, 1);
+    const char *why = rank_in(MPI_COMM_WORLD) == 0 ? input_read(path, MOST_BYTES, text, &bytes) : NULL;
+    if (why)
+        snprintf(reason, TEXT_LENGTH, "cannot read the hints file '%s': %s", path, why);
     struct hints *hints = allocate(1, sizeof *hints);
     MPI_CHECK(MPI_Bcast(reason, TEXT_LENGTH, MPI_CHAR, 0, MPI_COMM_WORLD));
     if (reason[0])

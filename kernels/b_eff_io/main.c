@@ -226,7 +226,6 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
     struct hints *hints = hints_read(choices->files.hints);
     request.hints = hints;
     const int64_t node_memory_bytes = node_memory(&run, choices->memory_per_process);
-    run.idle_seconds = choices->files.idle_power;
     run_open_log(&run, choices->files.log, argv, &filesystem,
                  run.rank == 0 ? plan_json(&request, choices, &run, node_memory_bytes) : NULL);
     scratch_create(choices->files.directory, program->name, choices->files.keep);

@@ -30,7 +30,6 @@ struct request {
 struct file_choices {
     const char *log, *directory, *hints;
     int64_t space_limit, watchdog;
-    double idle_power;
     bool check_all, keep;
 };
 
@@ -47,7 +46,7 @@ struct file_choices {
             "check every byte that is read, not only the last data of each pattern; the clock is stopped meanwhile"), \
         COUNT_OPTION("watchdog", &(choices)->watchdog, "SECONDS", 1, 1000000,                                         \
                      "a run without progress for this time fails"),                                                   \
-        OPTION_IDLE_POWER(&(choices)->idle_power), OPTION_KEEP(&(choices)->keep)
+        OPTION_IDLE_POWER, OPTION_KEEP(&(choices)->keep)
 
 /* Reads --partitions. "1,4,16": ascending, each within the run; or "all", so that runs of several sizes have the same
  * options. Refuses other texts. */

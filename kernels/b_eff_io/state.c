@@ -11,7 +11,6 @@
 #include "fail.h"
 #include "interrupt.h"
 #include "machine.h"
-#include "mpi_io.h"
 
 enum { GRACE_SECONDS = 10 };
 
@@ -56,16 +55,6 @@ int64_t round_calls(const struct pattern *pattern)
 {
     const int64_t in_buffer = walk_calls(pattern->call_bytes);
     return in_buffer < most_round_calls ? in_buffer : most_round_calls;
-}
-
-void log_component(struct state *state, MPI_File file)
-{
-    if (state->run->log && !state->component_logged) {
-        json_t *hints = hints_in_effect(file);
-        log_write(state->run->log, "mpi_io", OBJECT(field_json("component", mpi_io_component(hints))));
-        json_decref(hints);
-    }
-    state->component_logged = true;
 }
 
 void wait_for_all(void)

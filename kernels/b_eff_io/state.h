@@ -30,7 +30,6 @@ struct state {
     int64_t read_bytes, checked_bytes; /* of this process */
     double sync_seconds_per_byte;      /* of the last sync */
     int units_done, units_planned;
-    bool component_logged;
     double alive_seconds;
     char deadline_reason[256];
 };
@@ -66,9 +65,6 @@ void prepare_buffer(struct now *now, const struct pattern *pattern, int64_t call
 
 /* Calls between two updates of the watchdog, of a process that decides alone. */
 int64_t round_calls(const struct pattern *pattern);
-
-/* Writes the record `mpi_io`, once: which implementation of MPI-IO opened the file. */
-void log_component(struct state *state, MPI_File file);
 
 /* Processes that have nothing to do wait here without using the processor. Collective over MPI_COMM_WORLD. */
 void wait_for_all(void);

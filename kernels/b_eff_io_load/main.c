@@ -76,7 +76,6 @@ static int run_b_eff_io_load(const struct program *program, const struct choices
     struct hints *hints = hints_read(choices->files.hints);
     plan.request.hints = hints;
     if (!choices->dry_run) {
-        run.idle_seconds = choices->files.idle_power;
         run_open_log(&run, choices->files.log, argv, &filesystem, run.rank == 0 ? plan_json(&plan) : NULL);
         scratch_create(choices->files.directory, program->name, choices->files.keep);
         measure(&run, &plan);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "gather.h"
 #include "memory.h"
 
 /* Requests of a process: [0] the word to stop, then its sends, then its receives. */
@@ -47,9 +48,7 @@ static bool sends_to(const struct load *load, enum load_kind kind, int root, int
 /* The targets of each process begin after itself, so that not all send to the same one at first. */
 static void list_targets(struct generator *generator, enum load_kind kind, int root)
 {
-    int rank, ranks;
-    MPI_CHECK(MPI_Comm_rank(generator->load->generators, &rank));
-    MPI_CHECK(MPI_Comm_size(generator->load->generators, &ranks));
+    const int rank = rank_in(generator->load->generators), ranks = size_of(generator->load->generators);
     generator->target = allocate((size_t)ranks, sizeof *generator->target);
     for (int i = 1; i < ranks; i++) {
         const int other = (rank + i) % ranks;

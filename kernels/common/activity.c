@@ -10,11 +10,16 @@
 
 #include "cores.h"
 #include "fail.h"
-#include "memory.h"
+#include "gather.h"
 #include "record.h"
 
-enum { OTHERS, STOLEN, KNOWN, LEADER, FIELDS }; /* of a node */
 enum { SLACK_SECONDS = 1 };
+
+/* Of a node. */
+struct activity {
+    double others_seconds, stolen_seconds;
+    bool known;
+};
 
 struct processor_time processor_time_now(void)
 {
@@ -49,48 +54,37 @@ static bool is_possible(double processor_seconds, double elapsed_seconds)
     return processor_seconds <= SLACK_SECONDS + elapsed_seconds * count_online_cores();
 }
 
-static void on_this_node(const struct processor_time *start, int leader, double elapsed_seconds, double fields[FIELDS])
+static struct activity on_this_node(const struct processor_time *start, int leader, double elapsed_seconds)
 {
     struct processor_time now = processor_time_now();
-    int rank, known = start->known && now.known, all_known;
+    int known = start->known && now.known, all_known;
     double own = now.own_user_seconds - start->own_user_seconds, of_run;
-    MPI_Comm node;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, leader, rank, &node));
+    MPI_Comm node = node_communicator(leader);
     MPI_CHECK(MPI_Allreduce(&own, &of_run, 1, MPI_DOUBLE, MPI_SUM, node));
     MPI_CHECK(MPI_Allreduce(&known, &all_known, 1, MPI_INT, MPI_MIN, node));
     MPI_CHECK(MPI_Comm_free(&node));
-    fields[OTHERS] = not_negative(now.user_seconds - start->user_seconds - of_run);
-    fields[STOLEN] = not_negative(now.stolen_seconds - start->stolen_seconds);
-    fields[KNOWN] =
-        all_known && is_possible(fields[OTHERS], elapsed_seconds) && is_possible(fields[STOLEN], elapsed_seconds);
-    fields[LEADER] = leader == rank;
+    struct activity activity = {.others_seconds = not_negative(now.user_seconds - start->user_seconds - of_run),
+                                .stolen_seconds = not_negative(now.stolen_seconds - start->stolen_seconds)};
+    activity.known = all_known && is_possible(activity.others_seconds, elapsed_seconds) &&
+                     is_possible(activity.stolen_seconds, elapsed_seconds);
+    return activity;
 }
 
 json_t *activity_json(const struct processor_time *start, int leader, double elapsed_seconds)
 {
-    double mine[FIELDS];
-    int rank, ranks;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-    on_this_node(start, leader, elapsed_seconds, mine);
-    double (*all)[FIELDS] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(mine, FIELDS, MPI_DOUBLE, all, FIELDS, MPI_DOUBLE, 0, MPI_COMM_WORLD));
-    if (rank != 0)
-        return NULL;
-    bool known = true;
+    int nodes;
+    const struct activity mine = on_this_node(start, leader, elapsed_seconds);
+    struct activity *all = gather_from_nodes(leader, &mine, sizeof mine, &nodes);
+    bool known = all != NULL;
     json_t *hosts = json_array();
-    for (int other = 0; other < ranks; other++) {
-        if (all[other][LEADER] == 0)
-            continue;
-        known = known && all[other][KNOWN] != 0;
-        json_array_append_new(hosts, OBJECT(field_real("others_user_seconds", all[other][OTHERS]),
-                                            field_real("stolen_seconds", all[other][STOLEN])));
+    for (int node = 0; all && node < nodes; node++) {
+        known = known && all[node].known;
+        json_array_append_new(hosts, OBJECT(field_real("others_user_seconds", all[node].others_seconds),
+                                            field_real("stolen_seconds", all[node].stolen_seconds)));
     }
     free(all);
-    if (!known) {
-        json_decref(hosts);
-        return NULL;
-    }
-    return OBJECT(field_real("elapsed_seconds", elapsed_seconds), field_json("hosts", hosts));
+    if (known)
+        return OBJECT(field_real("elapsed_seconds", elapsed_seconds), field_json("hosts", hosts));
+    json_decref(hosts);
+    return NULL;
 }

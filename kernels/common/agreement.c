@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "fail.h"
+#include "gather.h"
 #include "record.h"
 
 enum { OVERHEAD_LOOP = 200 };
@@ -55,9 +56,8 @@ json_t *measure_overhead(MPI_Comm comm)
 
 int agree_on_reason(MPI_Comm comm, char *reason, size_t bytes)
 {
-    int rank, first;
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    const int mine = reason[0] ? rank : INT_MAX;
+    int first;
+    const int mine = reason[0] ? rank_in(comm) : INT_MAX;
     MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm));
     if (first == INT_MAX)
         return NO_RANK;

@@ -60,14 +60,6 @@ int count_online_cores(void)
     return online < MOST_CORES ? online : MOST_CORES;
 }
 
-struct core_set *gather_cores(int rank, int ranks)
-{
-    const struct core_set mine = allowed_cores();
-    struct core_set *all = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD));
-    return all;
-}
-
 static bool has(const struct core_set *cores, int core)
 {
     return core < MOST_CORES && CPU_ISSET_S((size_t)core, sizeof *cores, cores->parts);

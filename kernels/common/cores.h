@@ -30,9 +30,6 @@ int count_offered_cores(MPI_Comm node);
 /* Number of all processors of the node. */
 int count_online_cores(void);
 
-/* The allowed_cores() of each rank, to be freed, on rank 0; NULL on other ranks. Collective over MPI_COMM_WORLD. */
-struct core_set *gather_cores(int rank, int ranks);
-
 /* The set as text for the log, such as "0-3,8". */
 json_t *cores_json(const struct core_set *cores);
 

@@ -35,3 +35,15 @@ FILE *input_open(const char *path, int64_t most_bytes, const char **why)
     close(file);
     return NULL;
 }
+
+const char *input_read(const char *path, size_t most_bytes, char *text, size_t *bytes)
+{
+    const char *why;
+    FILE *file = input_open(path, (int64_t)most_bytes, &why);
+    *bytes = file ? fread(text, 1, most_bytes, file) : 0;
+    if (file && ferror(file))
+        why = strerror(errno);
+    if (file)
+        fclose(file);
+    return why;
+}

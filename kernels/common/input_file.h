@@ -10,4 +10,7 @@
  * static storage. */
 FILE *input_open(const char *path, int64_t most_bytes, const char **why);
 
+/* Reads such a file into `text`; `bytes` becomes its size. Returns NULL, or why it cannot be read. */
+const char *input_read(const char *path, size_t most_bytes, char *text, size_t *bytes);
+
 #endif

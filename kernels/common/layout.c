@@ -23,6 +23,7 @@
 
 #include "fail.h"
 #include "filesystem.h"
+#include "gather.h"
 #include "memory.h"
 #include "process_times.h"
 
@@ -275,17 +276,14 @@ static int place_of(json_t *servers, const char *server)
 
 json_t *layout_json(const struct run *run, MPI_Comm comm, const char server[SERVER_BYTES])
 {
-    int rank, ranks;
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    MPI_CHECK(MPI_Comm_size(comm, &ranks));
     int known = server[0] != '\0' && strcmp(process_resolution(run), "process") == 0;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, comm));
     if (!known)
         return NULL;
-    char (*all)[SERVER_BYTES] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(server, SERVER_BYTES, MPI_CHAR, all, SERVER_BYTES, MPI_CHAR, 0, comm));
+    char (*all)[SERVER_BYTES] = gather(comm, server, SERVER_BYTES);
     if (!all)
         return NULL;
+    const int ranks = size_of(comm);
     json_t *servers = json_array(), *files = json_array();
     for (int place = 0; place < ranks; place++)
         json_array_append_new(files, json_integer(place_of(servers, all[place])));
@@ -313,17 +311,11 @@ static void append_new(json_t *list, const struct striping all[], int place, jso
 
 json_t *striping_json(MPI_Comm comm, const struct file_layout *mine, bool shared)
 {
-    int rank, ranks;
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    MPI_CHECK(MPI_Comm_size(comm, &ranks));
-    struct striping *all = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
-    json_t *list = rank == 0 ? json_array() : NULL;
-    if (shared && rank == 0)
+    struct striping *all = shared ? NULL : gather(comm, &mine->striping, sizeof *all);
+    json_t *list = rank_in(comm) == 0 ? json_array() : NULL;
+    if (shared && list)
         append_new(list, &mine->striping, 0, text_or_null(mine->server));
-    if (!shared)
-        MPI_CHECK(MPI_Gather(&mine->striping, sizeof mine->striping, MPI_BYTE, all, sizeof mine->striping, MPI_BYTE, 0,
-                             comm));
-    for (int place = 0; !shared && rank == 0 && place < ranks; place++)
+    for (int place = 0; all && place < size_of(comm); place++)
         append_new(list, all, place, json_null());
     free(all);
     return list;

@@ -7,6 +7,7 @@
 
 #include "agreement.h"
 #include "fail.h"
+#include "gather.h"
 #include "latency.h"
 #include "memory.h"
 #include "random.h"
@@ -60,8 +61,7 @@ struct load load_begin(const struct nodes *nodes, uint64_t kinds, int64_t percen
                "nodes: use more nodes, or another share of --victims",
                fewest, fewest > 1 ? "s that are" : " that is", fewest, fewest > 1 ? "" : "s", victims, generators,
                nodes->count);
-    int rank;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    const int rank = rank_in(MPI_COMM_WORLD);
     load.is_victim = select_victims(nodes->count, victims, seed);
     number_generating_nodes(&load);
     const bool measured = load.is_victim[nodes->of_rank[rank]];

@@ -9,6 +9,7 @@
 
 #include "cores.h"
 #include "fail.h"
+#include "gather.h"
 #include "memory.h"
 #include "record.h"
 
@@ -33,13 +34,12 @@ void host_name(char name[MPI_MAX_PROCESSOR_NAME])
 }
 
 /* The ranks that share memory and the name of the node. */
-static MPI_Comm node_communicator(const char *name)
+static MPI_Comm find_node(const char *name)
 {
     MPI_Comm shared, node;
-    int rank, size, first = 0;
+    int first = 0;
     MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared));
-    MPI_CHECK(MPI_Comm_rank(shared, &rank));
-    MPI_CHECK(MPI_Comm_size(shared, &size));
+    const int rank = rank_in(shared), size = size_of(shared);
     char *names = allocate((size_t)size, MPI_MAX_PROCESSOR_NAME);
     MPI_CHECK(MPI_Allgather(name, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, names, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, shared));
     while (strcmp(names + (size_t)first * MPI_MAX_PROCESSOR_NAME, name) != 0)
@@ -85,9 +85,9 @@ static json_t *collect_hosts(const struct host *host, const int *leaders, const 
 /* Rank 0 receives each rank's leader and each leader's host. */
 static json_t *gather_hosts(const struct host *host, int leader, int rank, int ranks)
 {
-    int *leaders = rank == 0 ? allocate((size_t)ranks, sizeof *leaders) : NULL;
-    MPI_CHECK(MPI_Gather(&leader, 1, MPI_INT, leaders, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    struct core_set *cores = gather_cores(rank, ranks);
+    const struct core_set mine = allowed_cores();
+    int *leaders = gather(MPI_COMM_WORLD, &leader, sizeof leader);
+    struct core_set *cores = gather(MPI_COMM_WORLD, &mine, sizeof mine);
     json_t *hosts = NULL;
     if (rank == 0)
         hosts = collect_hosts(host, leaders, cores, ranks);
@@ -199,30 +199,26 @@ struct machine machine_describe(void)
 {
     struct machine machine = {0};
     struct host host = {0};
-    int rank, ranks, leader, is_leader;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    const int rank = rank_in(MPI_COMM_WORLD), ranks = size_of(MPI_COMM_WORLD);
 
     const char *topology = getenv("SLURM_TOPOLOGY_ADDR");
     host_name(host.name);
     snprintf(host.topology, sizeof host.topology, "%s", topology ? topology : "");
-    MPI_Comm node = node_communicator(host.name);
-    MPI_CHECK(MPI_Comm_size(node, &host.ranks));
+    MPI_Comm node = find_node(host.name);
+    host.ranks = size_of(node);
     host.cores = count_cores(node);
     host.offered_cores = count_offered_cores(node);
     host.online_cores = count_online_cores();
     host.memory_bytes = node_memory_bytes(&machine.memory_source);
     host.available_bytes = available_memory_bytes();
-    leader = rank;
-    MPI_CHECK(MPI_Bcast(&leader, 1, MPI_INT, 0, node));
+    machine.leader = rank;
+    MPI_CHECK(MPI_Bcast(&machine.leader, 1, MPI_INT, 0, node));
     MPI_CHECK(MPI_Comm_free(&node));
-    is_leader = leader == rank;
-    MPI_CHECK(MPI_Allreduce(&is_leader, &machine.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-
-    machine.leader = leader;
+    machine.nodes = machine.leader == rank;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &machine.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     machine.ranks_on_node = host.ranks;
     machine.node_memory_bytes = host.memory_bytes;
-    machine.hosts = gather_hosts(&host, leader, rank, ranks);
+    machine.hosts = gather_hosts(&host, machine.leader, rank, ranks);
 
     const struct core_set cores = allowed_cores();
     int binding[2] = {core_count(&cores), -core_count(&cores)}, extremes[2];

@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "gather.h"
 #include "memory.h"
 #include "page_cache.h"
-
-enum { FILLED, RESIDENT, AVAILABLE, LEADER, FIELDS }; /* bytes; LEADER: whether it is the first rank of its node */
 
 static const double usable_share = 0.95; /* of the available memory: the system itself needs some */
 
@@ -28,12 +27,11 @@ static int64_t part_bytes(const struct machine *machine, int64_t percent)
 /* Whether the share does not fit on some node, and the numbers of the lowest rank there. */
 static bool is_too_much(const struct machine *machine, int64_t percent, int64_t process_bytes, int64_t numbers[2])
 {
-    int rank, first;
+    int first;
     const int64_t available = available_memory_bytes(), processes = machine->ranks_on_node;
     numbers[0] = part_bytes(machine, percent) * processes;
     numbers[1] = (int64_t)(usable_share * (double)available) - process_bytes * processes;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    const int mine = numbers[0] > numbers[1] ? rank : INT32_MAX;
+    const int mine = numbers[0] > numbers[1] ? rank_in(MPI_COMM_WORLD) : INT32_MAX;
     MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     if (first == INT32_MAX)
         return false;
@@ -81,36 +79,28 @@ struct memory_fill memory_fill_begin(const struct machine *machine, int64_t perc
     return fill;
 }
 
-/* Sums of the node's processes; AVAILABLE and LEADER are those of this process. */
-static void sum_up_node(const struct run *run, int64_t fields[FIELDS])
-{
-    MPI_Comm node;
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, run->machine.leader, run->rank, &node));
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, fields, AVAILABLE, MPI_INT64_T, MPI_SUM, node));
-    MPI_CHECK(MPI_Comm_free(&node));
-}
-
 void memory_fill_end(const struct run *run, struct memory_fill *fill)
 {
+    enum { FILLED, RESIDENT, AVAILABLE, FIELDS };
+    int nodes;
     if (!fill->memory)
         return;
     int64_t mine[FIELDS] = {[FILLED] = fill->bytes,
                             [RESIDENT] = not_negative(resident_bytes(fill->memory, fill->bytes)),
-                            [AVAILABLE] = fill->available_bytes,
-                            [LEADER] = run->machine.leader == run->rank};
+                            [AVAILABLE] = fill->available_bytes};
     munmap(fill->memory, (size_t)fill->bytes);
     fill->memory = NULL;
-    sum_up_node(run, mine);
-    int64_t (*all)[FIELDS] = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(mine, FIELDS, MPI_INT64_T, all, FIELDS, MPI_INT64_T, 0, MPI_COMM_WORLD));
-    if (run->rank != 0)
+    MPI_Comm node = node_communicator(run->machine.leader);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, mine, AVAILABLE, MPI_INT64_T, MPI_SUM, node)); /* what comes before it */
+    MPI_CHECK(MPI_Comm_free(&node));
+    int64_t (*all)[FIELDS] = gather_from_nodes(run->machine.leader, mine, sizeof mine, &nodes);
+    if (!all)
         return;
     json_t *hosts = json_array();
-    for (int rank = 0; rank < run->ranks; rank++)
-        if (all[rank][LEADER])
-            json_array_append_new(hosts, OBJECT(field_int("filled_bytes", all[rank][FILLED]),
-                                                field_int("resident_bytes", all[rank][RESIDENT]),
-                                                field_int("available_before_bytes", all[rank][AVAILABLE])));
+    for (int i = 0; i < nodes; i++)
+        json_array_append_new(hosts, OBJECT(field_int("filled_bytes", all[i][FILLED]),
+                                            field_int("resident_bytes", all[i][RESIDENT]),
+                                            field_int("available_before_bytes", all[i][AVAILABLE])));
     free(all);
     log_write(run->log, "memory_fill", OBJECT(field_int("share_percent", fill->percent), field_json("hosts", hosts)));
 }

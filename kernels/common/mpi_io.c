@@ -13,7 +13,6 @@
 #include "fail.h"
 #include "io_error.h"
 #include "machine.h"
-#include "record.h"
 
 static int errno_of(int code)
 {
@@ -55,7 +54,7 @@ static bool passes_on_hints_of_romio(void)
     return sscanf(library, "Open MPI v%d", &major) == 1 && major >= 5;
 }
 
-json_t *mpi_io_component(const json_t *hints)
+static json_t *component(const json_t *hints)
 {
     const char *name;
     json_t *value;
@@ -86,4 +85,15 @@ json_t *hints_in_effect(MPI_File file)
     }
     MPI_CHECK(MPI_Info_free(&info));
     return effective;
+}
+
+void mpi_io_log_component(struct log *log, MPI_File file)
+{
+    static bool is_logged;
+    if (!log || is_logged)
+        return;
+    json_t *hints = hints_in_effect(file);
+    log_write(log, "mpi_io", OBJECT(field_json("component", component(hints))));
+    json_decref(hints);
+    is_logged = true;
 }

@@ -4,8 +4,9 @@
 #ifndef COFFEECUP_MPI_IO_H
 #define COFFEECUP_MPI_IO_H
 
-#include <jansson.h>
 #include <mpi.h>
+
+#include "log.h"
 
 /* The library's text for a failed call and a remedy (see io_error.h), in static storage. */
 const char *mpi_io_error(int code, const char *less_data);
@@ -13,7 +14,7 @@ const char *mpi_io_error(int code, const char *less_data);
 /* The hints that the library reports as in effect for an open file, name to value. */
 json_t *hints_in_effect(MPI_File file);
 
-/* The log's `component`, given the hints in effect for a file that is open: "romio", "ompio" or null. */
-json_t *mpi_io_component(const json_t *hints);
+/* Writes the record `mpi_io`, once: which implementation of MPI-IO opened the file, "romio", "ompio" or null. */
+void mpi_io_log_component(struct log *log, MPI_File file);
 
 #endif

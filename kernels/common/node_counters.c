@@ -12,11 +12,14 @@
 #include "counter_files.h"
 #include "counter_rows.h"
 #include "fail.h"
+#include "gather.h"
 #include "machine.h"
 #include "memory.h"
 #include "record.h"
 
 enum { TAG, FOLLOW_SECONDS = 20 };
+
+double idle_power_seconds;
 
 static const char *root_of_files(void)
 {
@@ -86,29 +89,29 @@ static void note_again(json_t *last, json_t *next, json_t *again)
     }
 }
 
-static json_t *idle_json(double idle_seconds)
+static json_t *idle_json(void)
 {
     json_t *before = counter_files_read(root_of_files(), true), *again = json_object();
-    sleep_for(idle_seconds);
+    sleep_for(idle_power_seconds);
     json_t *after = counter_files_read(root_of_files(), true);
     note_again(before, after, again);
-    json_t *node = node_json(before, after, again, idle_seconds);
+    json_t *node = node_json(before, after, again, idle_power_seconds);
     json_decref(before);
     json_decref(after);
     json_decref(again);
     return node;
 }
 
-struct node_counters node_counters_begin(bool reads, double idle_seconds)
+struct node_counters node_counters_begin(bool reads)
 {
     struct node_counters counters = {0};
-    if (idle_seconds > 0) {
+    if (idle_power_seconds > 0) {
         MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
         const double begun = now_seconds();
         if (reads)
-            counters.idle = idle_json(idle_seconds);
+            counters.idle = idle_json();
         else
-            sleep_for(idle_seconds);
+            sleep_for(idle_power_seconds);
         counters.idle_seconds = now_seconds() - begun;
         MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
     }
@@ -227,18 +230,15 @@ static json_t *receive(int rank, int bytes)
 
 /* The objects of all nodes in the order of their first ranks; `mine` is NULL on ranks that read nothing. Takes
  * ownership of `mine`; NULL on all ranks except 0. */
-static json_t *gather(json_t *mine)
+static json_t *gather_nodes(json_t *mine)
 {
-    int rank, ranks, bytes = 0;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    const int rank = rank_in(MPI_COMM_WORLD), ranks = size_of(MPI_COMM_WORLD);
     char *text = mine && rank != 0 ? json_dumps(mine, JSON_COMPACT) : NULL;
     const size_t length = text ? strlen(text) : 0;
     if (length > INT_MAX)
         fail("the counters of the node have %zu bytes; report this together with the output of the run", length);
-    bytes = (int)length;
-    int *lengths = rank == 0 ? allocate((size_t)ranks, sizeof *lengths) : NULL;
-    MPI_CHECK(MPI_Gather(&bytes, 1, MPI_INT, lengths, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    const int bytes = (int)length;
+    int *lengths = gather(MPI_COMM_WORLD, &bytes, sizeof bytes);
     json_t *nodes = NULL;
     if (rank == 0) {
         nodes = json_array();
@@ -258,7 +258,7 @@ static json_t *gather(json_t *mine)
 /* The record of an object of each node; takes ownership of this node's. NULL on all ranks except 0. */
 static json_t *record_json(json_t *mine, double elapsed_seconds, bool idle)
 {
-    json_t *nodes = gather(mine), *record = nodes ? merge(nodes, elapsed_seconds, idle) : NULL;
+    json_t *nodes = gather_nodes(mine), *record = nodes ? merge(nodes, elapsed_seconds, idle) : NULL;
     json_decref(nodes);
     return record;
 }

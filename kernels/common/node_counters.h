@@ -8,9 +8,18 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "options.h"
+
 /* For tests: a directory with files to read instead of those of the system. The log states it, and the result is not
  * official. */
 #define COUNTERS_ROOT "COFFEECUP_COUNTERS_ROOT"
+
+/* For all kernels: the time for which all processes sleep before the run. */
+extern double idle_power_seconds;
+#define OPTION_IDLE_POWER                           \
+    SECONDS_OPTION(                                 \
+        "idle-power", &idle_power_seconds, 0, 3600, \
+        "time for which all processes sleep before the run, to measure the idle power of the nodes; 0: not measured")
 
 /* All objects are of this rank's node, and NULL if another rank reads its counters. Times are by now_seconds(). */
 struct node_counters {
@@ -22,9 +31,9 @@ struct node_counters {
         longest_seconds; /* of `start` and `last`; the longest time between readings */
 };
 
-/* Reads the counters; before that, all processes sleep for `idle_seconds`, so that the nodes' idle power can be
- * calculated. `reads` is whether this rank is the first one of its node. Collective. */
-struct node_counters node_counters_begin(bool reads, double idle_seconds);
+/* Reads the counters; before that, all processes sleep for the time of --idle-power, so that the nodes' idle power can
+ * be calculated. `reads` is whether this rank is the first one of its node. Collective. */
+struct node_counters node_counters_begin(bool reads);
 
 /* Reads the counters of energy again if that is due, so that none begins again at 0 unnoticed. To be called between
  * timed regions, by any rank. */

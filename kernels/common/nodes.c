@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "gather.h"
 #include "memory.h"
 
 /* By rank 0: on thousands of simulated processes, MPI_Allgather would take long. */
@@ -20,8 +21,7 @@ static int *all_leaders(int leader, int ranks)
 
 struct nodes nodes_find(int leader)
 {
-    int ranks;
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    const int ranks = size_of(MPI_COMM_WORLD);
     struct nodes nodes = {.groups = 1};
     int *leaders = all_leaders(leader, ranks);
     nodes.of_rank = allocate((size_t)ranks, sizeof *nodes.of_rank);

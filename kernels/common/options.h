@@ -66,10 +66,6 @@ struct option_row {
         "directory", path, "DIR", \
         "directory on the file system under test; the run creates its own directory in it, and removes it at the end")
 #define OPTION_KEEP(flag) FLAG_OPTION("keep", flag, "do not remove the files of the run")
-#define OPTION_IDLE_POWER(variable)      \
-    SECONDS_OPTION(                      \
-        "idle-power", variable, 0, 3600, \
-        "time for which all processes sleep before the run, to measure the idle power of the nodes; 0: not measured")
 #define OPTION_READ_SHIFT(flag)                                                                                      \
     FLAG_OPTION("read-shift", flag,                                                                                  \
                 "what is read was written by another process: one of another node or, if the run has one node, the " \

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "fail.h"
+#include "gather.h"
 #include "memory.h"
 
 enum { MOST_PROCESSES_EACH = 4096 };
@@ -39,14 +39,10 @@ int largest_of_nodes(const int leaders[], double values[], int ranks)
 /* The values of the list, and in `count` how many; NULL on all ranks but 0. */
 static double *collect(const struct run *run, MPI_Comm comm, double value, int *count)
 {
-    int rank;
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    MPI_CHECK(MPI_Comm_size(comm, count));
-    double *values = rank == 0 ? allocate((size_t)*count, sizeof *values) : NULL;
-    MPI_CHECK(MPI_Gather(&value, 1, MPI_DOUBLE, values, 1, MPI_DOUBLE, 0, comm));
+    double *values = gather(comm, &value, sizeof value);
+    *count = size_of(comm);
     if (of_nodes(run)) {
-        int *leaders = rank == 0 ? allocate((size_t)*count, sizeof *leaders) : NULL;
-        MPI_CHECK(MPI_Gather(&run->machine.leader, 1, MPI_INT, leaders, 1, MPI_INT, 0, comm));
+        int *leaders = gather(comm, &run->machine.leader, sizeof *leaders);
         if (leaders)
             *count = largest_of_nodes(leaders, values, *count);
         free(leaders);

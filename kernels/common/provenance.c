@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "gather.h"
 #include "machine.h"
 #include "memory.h"
 #include "record.h"
@@ -195,12 +196,9 @@ struct other {
 static json_t *gather_others(const char *other_line)
 {
     struct other other = {0};
-    int rank, ranks, differs = other_line != NULL;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-    int *all = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(&differs, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    if (rank != 0) {
+    const bool differs = other_line != NULL;
+    bool *all = gather(MPI_COMM_WORLD, &differs, sizeof differs);
+    if (!all) {
         if (differs) {
             const char *path = strchr(other_line, ' ') + 2;
             host_name(other.host);
@@ -210,7 +208,7 @@ static json_t *gather_others(const char *other_line)
         return NULL;
     }
     json_t *others = json_array();
-    for (int from = 1; from < ranks; from++) {
+    for (int from = 1; from < size_of(MPI_COMM_WORLD); from++) {
         if (!all[from])
             continue;
         MPI_CHECK(MPI_Recv(&other, sizeof other, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -222,8 +220,8 @@ static json_t *gather_others(const char *other_line)
 
 static json_t *compare_nodes(const char *list, int leader)
 {
-    int rank, bytes = list ? (int)strlen(list) + 1 : 0;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    const int rank = rank_in(MPI_COMM_WORLD);
+    int bytes = list ? (int)strlen(list) + 1 : 0;
     MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD));
     char *reference = rank == 0 ? copy_text(list) : allocate((size_t)bytes, 1);
     MPI_CHECK(MPI_Bcast(reference, bytes, MPI_CHAR, 0, MPI_COMM_WORLD));
@@ -262,8 +260,7 @@ static json_t *all_files_json(const char *list, const struct option_row *options
 
 json_t *files_json(const struct option_row *options, int leader)
 {
-    int rank;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    const int rank = rank_in(MPI_COMM_WORLD);
     char *list = leader == rank ? list_of_files() : NULL;
     json_t *others = compare_nodes(list, leader), *fields = NULL;
     if (rank == 0)

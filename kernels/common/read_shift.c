@@ -5,15 +5,15 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "gather.h"
 #include "memory.h"
 
 static int processes_of_largest_node(MPI_Comm comm, int leader)
 {
     MPI_Comm node;
-    int rank, here, most;
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    MPI_CHECK(MPI_Comm_split(comm, leader, rank, &node));
-    MPI_CHECK(MPI_Comm_size(node, &here));
+    int most;
+    MPI_CHECK(MPI_Comm_split(comm, leader, rank_in(comm), &node));
+    const int here = size_of(node);
     MPI_CHECK(MPI_Comm_free(&node));
     MPI_CHECK(MPI_Allreduce(&here, &most, 1, MPI_INT, MPI_MAX, comm));
     return most;
@@ -23,23 +23,18 @@ static int processes_of_largest_node(MPI_Comm comm, int leader)
  * half of the processes. */
 int read_shift(MPI_Comm comm, int leader, int nodes)
 {
-    int processes;
     const int shift = nodes > 1 ? processes_of_largest_node(comm, leader) : 1;
-    MPI_CHECK(MPI_Comm_size(comm, &processes));
-    return 2 * shift <= processes ? shift : 0;
+    return 2 * shift <= size_of(comm) ? shift : 0;
 }
 
 MPI_Comm read_communicator(MPI_Comm comm, int leader, int shift)
 {
     MPI_Comm by_node, readers;
-    int rank, processes, place;
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    MPI_CHECK(MPI_Comm_size(comm, &processes));
+    const int rank = rank_in(comm), processes = size_of(comm);
     MPI_CHECK(MPI_Comm_split(comm, 0, leader, &by_node)); /* of one leader: in the order of ranks */
-    MPI_CHECK(MPI_Comm_rank(by_node, &place));
     int *ranks = allocate((size_t)processes, sizeof *ranks);
     MPI_CHECK(MPI_Allgather(&rank, 1, MPI_INT, ranks, 1, MPI_INT, by_node));
-    MPI_CHECK(MPI_Comm_split(comm, 0, ranks[(place + shift) % processes], &readers));
+    MPI_CHECK(MPI_Comm_split(comm, 0, ranks[(rank_in(by_node) + shift) % processes], &readers));
     MPI_CHECK(MPI_Comm_free(&by_node));
     free(ranks);
     return readers;

@@ -171,10 +171,11 @@ static void create_log(struct run *run, const char *path)
 static void begin_counters(struct run *run)
 {
 #ifndef COFFEECUP_SIMULATED
-    run->counters = node_counters_begin(run->machine.leader == run->rank, run->idle_seconds);
+    run->counters = node_counters_begin(run->machine.leader == run->rank);
     run->start_seconds += run->counters.idle_seconds;
 #else
-    if (run->idle_seconds > 0)
+    (void)run;
+    if (idle_power_seconds > 0)
         refuse("a simulated node has no idle power; leave out --idle-power");
 #endif
 }

@@ -24,7 +24,6 @@ struct run {
     double opened_seconds;                /* of the run, when the log was opened */
     double opened_day_seconds;            /* since 1970, at the same time */
     struct processor_time processor_time; /* of the node, until then */
-    double idle_seconds;                  /* without work before it, for the nodes' idle power: --idle-power */
     struct node_counters counters;        /* of the node, at the same time */
 };
 
@@ -35,7 +34,8 @@ struct run run_begin(const struct program *program, int *argc, char ***argv, con
 
 /* Creates the log, starts the keepers and writes the records `run`, `plan` (takes ownership of `plan`; NULL on all
  * ranks except 0) and `overhead`. `filesystem` describes the directory under test, NULL if there is none. Then all
- * processes sleep for `idle_seconds`, which do not count as time of the run, and the nodes' counters are read. */
+ * processes sleep for the time of --idle-power, which does not count as time of the run, and the nodes' counters are
+ * read. */
 void run_open_log(struct run *run, const char *path, char **command, const struct filesystem *filesystem, json_t *plan);
 
 /* Writes the record `data_check`: the bytes that all processes received or read, as the field `name` says, and those

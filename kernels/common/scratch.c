@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "gather.h"
 #include "interrupt.h"
 #include "keeper.h"
 #include "overlap.h"
@@ -149,9 +150,8 @@ static void create_everywhere(const char *parent, int rank)
 
 const char *scratch_create(const char *parent, const char *program, bool keep)
 {
-    int rank;
+    const int rank = rank_in(MPI_COMM_WORLD);
     char reason[REASON_LENGTH] = "";
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     scratch.kept = keep;
     fail_do(discard_at_failure);
     interrupt_clean_with(discard);
@@ -178,9 +178,8 @@ void scratch_path(char *path, size_t path_bytes, const char *name)
 
 void scratch_remove(void)
 {
-    int rank;
+    const int rank = rank_in(MPI_COMM_WORLD);
     char marker[PATH_MAX];
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* now no process uses a file any more */
     if (rank == 0) {
         scratch_path(marker, sizeof marker, scratch.own.marker);

@@ -18,7 +18,6 @@
 struct choices {
     const char *log, *input, *directory, *storage;
     int64_t repeat, exchange_buffer;
-    double idle_power;
     bool direct, keep;
 };
 
@@ -116,7 +115,6 @@ static int run_ftio(const struct program *program, const struct choices *choices
     const struct filesystem filesystem = filesystem_describe(choices->directory);
     filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, request.sizes.bytes,
                            "choose a smaller --input or another --directory");
-    run.idle_seconds = choices->idle_power;
     run_open_log(&run, choices->log, argv, &filesystem, run.rank == 0 ? plan_json(&run, &request) : NULL);
 
     struct summary summary = {0};
@@ -151,7 +149,7 @@ int main(int argc, char **argv)
                      "number of repetitions of the computation, for a mean and an interval"),
         SIZE_OPTION("exchange-buffer", &choices.exchange_buffer, KIB, GIB,
                     "memory per process for the exchange of parts of Squares"),
-        OPTION_IDLE_POWER(&choices.idle_power),
+        OPTION_IDLE_POWER,
         OPTION_KEEP(&choices.keep),
         {0}};
     const struct program program = {"ftio", summary_text, usage_text, rows};

@@ -46,7 +46,6 @@ struct priomark {
     int number, repetition; /* of the current case, from 1 */
     struct notes notes;
     int64_t read_bytes, checked_bytes; /* of this process, all cases */
-    bool component_logged;             /* the log has its record `mpi_io` */
 };
 
 /* The name of an operation in the log. */

@@ -18,7 +18,6 @@
 struct choices {
     const char *log, *workload, *directory, *only, *plugins;
     int64_t cache_size, fill_memory;
-    double idle_power;
     bool dry_run, keep, read_shift;
 };
 
@@ -142,7 +141,6 @@ static int run_priomark(const struct program *program, const struct choices *cho
     if (!choices->dry_run) {
         filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, space_bytes,
                                "choose a smaller process_size or another --directory");
-        run.idle_seconds = choices->idle_power;
         run_open_log(&run, choices->log, argv, &filesystem,
                      run.rank == 0 ? plan_json(host, node_memory_bytes, choices) : NULL);
         scratch_create(choices->directory, program->name, choices->keep);
@@ -181,7 +179,7 @@ int main(int argc, char **argv)
         OPTION_READ_SHIFT(&choices.read_shift),
         OPTION_FILL_MEMORY(&choices.fill_memory, "during the run"),
         FLAG_OPTION("dry-run", &choices.dry_run, "print what would be measured, and exit"),
-        OPTION_IDLE_POWER(&choices.idle_power),
+        OPTION_IDLE_POWER,
         OPTION_KEEP(&choices.keep),
         {0}};
     const struct program program = {"priomark", summary_text, usage_text, rows};

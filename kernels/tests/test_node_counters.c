@@ -59,7 +59,7 @@ static void a_counter_that_begins_again_is_seen_each_time_it_is_read(void)
 {
     write_file("max_energy_range_uj", 1000);
     write_file("energy_uj", 900);
-    struct node_counters counters = node_counters_begin(true, 0);
+    struct node_counters counters = node_counters_begin(true);
     write_file("energy_uj", 50);
     node_counters_follow(&counters);
     CHECK(times_again(&counters) == 0 && counters.longest_seconds == 0, "read before it was due");
@@ -81,7 +81,7 @@ static void a_counter_that_begins_again_is_seen_each_time_it_is_read(void)
 
 static void another_rank_reads_nothing(void)
 {
-    struct node_counters counters = node_counters_begin(false, 0);
+    struct node_counters counters = node_counters_begin(false);
     counters.last_seconds -= due_seconds;
     node_counters_follow(&counters);
     CHECK(!counters.start && !counters.last && !counters.again, "a rank that is not the first of its node");

@@ -9,6 +9,7 @@
 
 #include "agreement.h"
 #include "fail.h"
+#include "gather.h"
 #include "memory.h"
 #include "memory_kinds.h"
 #include "memory_support.h"
@@ -115,10 +116,8 @@ static json_t *devices_json(struct owner *owners, int ranks, int64_t *least_byte
 /* The number of this process among those of its node. */
 static int place_on_node(const struct run *run)
 {
-    MPI_Comm node;
-    int place;
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, run->machine.leader, run->rank, &node));
-    MPI_CHECK(MPI_Comm_rank(node, &place));
+    MPI_Comm node = node_communicator(run->machine.leader);
+    const int place = rank_in(node);
     MPI_CHECK(MPI_Comm_free(&node));
     return place;
 }
@@ -187,8 +186,7 @@ static void add_device(struct memories *memories, const struct run *run, int kin
     const char *library = NULL;
     const bool supported = ask(kind, anyway, &asked);
     struct owner owner = open_device(run, kind, &library);
-    struct owner *owners = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *owners) : NULL;
-    MPI_CHECK(MPI_Gather(&owner, sizeof owner, MPI_BYTE, owners, sizeof owner, MPI_BYTE, 0, MPI_COMM_WORLD));
+    struct owner *owners = gather(MPI_COMM_WORLD, &owner, sizeof owner);
     int64_t bytes = 0;
     json_t *devices = owners ? devices_json(owners, run->ranks, &bytes) : NULL;
     MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));

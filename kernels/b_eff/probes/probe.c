@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "fail.h"
+#include "gather.h"
 #include "memory.h"
 
 enum { COPIES = 5, MOST_COPIED_BYTES = 4 << 20 };
@@ -60,12 +61,11 @@ static void answer_round_trips(atomic_int *line)
 /* Processes 0 and 1, 2 and 3, ... of a node, all pairs at the same time; INFINITY for processes without a result. */
 static double round_trip_seconds(MPI_Comm node)
 {
-    int rank, size, bytes;
+    const int rank = rank_in(node), size = size_of(node);
+    int bytes;
     MPI_Aint window_bytes;
     MPI_Win window;
     void *mine, *line;
-    MPI_CHECK(MPI_Comm_rank(node, &rank));
-    MPI_CHECK(MPI_Comm_size(node, &size));
     if (MPI_Win_allocate_shared(2 * CACHE_LINE, 1, MPI_INFO_NULL, node, &mine, &window) != MPI_SUCCESS)
         return INFINITY;
     double seconds = INFINITY;
@@ -96,25 +96,14 @@ static json_t *copy_json(double shortest, double unused)
     return json_real(shortest);
 }
 
-static MPI_Comm node_of(int leader, int rank)
-{
-    MPI_Comm node;
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, leader, rank, &node));
-    return node;
-}
-
-/* A list of the values of each node, which its leader has, in the order of the leaders; NULL on all ranks except 0. */
+/* A list of the values of each node, which its leader has; NULL on all ranks except 0. */
 static json_t *list_of_nodes(const struct run *run, double first, double second, json_t *(*as_json)(double, double))
 {
-    double of_process[] = {run->machine.leader == run->rank, first, second};
-    double (*all)[3] = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(of_process, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD));
-    if (run->rank != 0)
-        return NULL;
-    json_t *nodes = json_array();
-    for (int other = 0; other < run->ranks; other++)
-        if (all[other][0] != 0)
-            json_array_append_new(nodes, as_json(all[other][1], all[other][2]));
+    int count;
+    double (*all)[2] = gather_from_nodes(run->machine.leader, (double[]){first, second}, sizeof *all, &count);
+    json_t *nodes = all ? json_array() : NULL;
+    for (int node = 0; all && node < count; node++)
+        json_array_append_new(nodes, as_json(all[node][0], all[node][1]));
     free(all);
     return nodes;
 }
@@ -123,7 +112,7 @@ static json_t *list_of_nodes(const struct run *run, double first, double second,
  * one process, or without shared memory. */
 static json_t *probe_cores(const struct run *run)
 {
-    MPI_Comm node = node_of(run->machine.leader, run->rank);
+    MPI_Comm node = node_communicator(run->machine.leader);
     const double seconds = round_trip_seconds(node);
     /* the largest negative time is the shortest time */
     double mine[] = {isinf(seconds) ? -INFINITY : seconds, -seconds}, of_node[2];
@@ -148,7 +137,7 @@ static json_t *probe_copies(const struct run *run, const struct buffers *buffers
     double mine[COPIES], of_node[COPIES], shortest = INFINITY;
     for (int i = 0; i < COPIES; i++)
         mine[i] = copy_seconds(buffers, bytes, first + i);
-    MPI_Comm node = node_of(run->machine.leader, run->rank);
+    MPI_Comm node = node_communicator(run->machine.leader);
     MPI_CHECK(MPI_Allreduce(mine, of_node, COPIES, MPI_DOUBLE, MPI_MAX, node));
     MPI_CHECK(MPI_Comm_free(&node));
     for (int i = 0; i < COPIES; i++)

@@ -23,25 +23,13 @@ void mpi_io_check_bytes(const struct file *file, MPI_Status *status, int64_t byt
         stop_short(file, what, count, bytes);
 }
 
-static void log_component(struct file *file)
-{
-    struct priomark *run = file->run;
-    if (run->component_logged)
-        return;
-    run->component_logged = true;
-    json_t *hints = hints_in_effect(file->mpi);
-    if (run->run->log)
-        log_write(run->run->log, "mpi_io", OBJECT(field_json("component", mpi_io_component(hints))));
-    json_decref(hints);
-}
-
 void mpi_io_open(struct file *file, bool create)
 {
     const int mode = MPI_MODE_RDWR | (create ? MPI_MODE_CREATE : 0);
     mpi_io_check(file, MPI_File_open(file->comm, file->path, mode, MPI_INFO_NULL, &file->mpi),
                  create ? "create" : "open");
     file->pointer = 0;
-    log_component(file);
+    mpi_io_log_component(file->run->run->log, file->mpi);
 }
 
 void mpi_io_sync(struct file *file)

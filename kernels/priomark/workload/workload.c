@@ -2,7 +2,6 @@
 /* See workload.h. All processes parse the same text, so that all of them refuse it in the same way. */
 #include "workload.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "agreement.h"
 #include "fail.h"
+#include "gather.h"
 #include "input_file.h"
 #include "memory.h"
 
@@ -52,11 +52,8 @@ static void find(const char *name, char path[PATH_MAX])
 
 static void read_text(const char *name, const char *path, char text[MOST_TEXT_BYTES + 1], char reason[REASON_LENGTH])
 {
-    const char *why;
-    FILE *file = input_open(path, MOST_TEXT_BYTES, &why);
-    const size_t bytes = file ? fread(text, 1, MOST_TEXT_BYTES, file) : 0;
-    if (file && ferror(file))
-        why = strerror(errno);
+    size_t bytes;
+    const char *why = input_read(path, MOST_TEXT_BYTES, text, &bytes);
     if (why)
         snprintf(reason, REASON_LENGTH,
                  "cannot read the workload '%.200s': %s; give a file (with a slash or an extension), or the name of an "
@@ -64,19 +61,15 @@ static void read_text(const char *name, const char *path, char text[MOST_TEXT_BY
                  name, why);
     else if (memchr(text, '\0', bytes))
         snprintf(reason, REASON_LENGTH, "the workload '%.200s' is not a text: it contains a zero byte", name);
-    if (file)
-        fclose(file);
 }
 
 static void fetch(struct workload *workload, const char *plugin_directory)
 {
-    int rank;
     char reason[REASON_LENGTH] = "";
     struct stat status;
     workload->path = allocate(1, PATH_MAX);
     workload->text = allocate(1, MOST_TEXT_BYTES + 1);
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    if (rank == 0) {
+    if (rank_in(MPI_COMM_WORLD) == 0) {
         find(workload->name, workload->path);
         read_text(workload->name, workload->path, workload->text, reason);
         if (plugin_directory && (stat(plugin_directory, &status) != 0 || !S_ISDIR(status.st_mode)))
@@ -215,9 +208,7 @@ static void take_run_values(struct workload *workload, struct values values[RUN_
  */
 static void leave_out(const struct workload *workload, const char *name, int line)
 {
-    int rank;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    if (rank == 0)
+    if (rank_in(MPI_COMM_WORLD) == 0)
         fprintf(stderr, "priomark: %s:%d: '%s' %s and is left out\n", workload->path, line, name,
                 why_not_offered(name));
 }

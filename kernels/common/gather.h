@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who the processes are, and values of all of them or of all nodes on rank 0. Never called while a clock runs. */
+#ifndef COFFEECUP_GATHER_H
+#define COFFEECUP_GATHER_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+int rank_in(MPI_Comm comm);
+int size_of(MPI_Comm comm);
+
+/* The processes of this node, in the order of their ranks; `leader` is the first one's. Collective over all processes;
+ * the caller frees it. */
+MPI_Comm node_communicator(int leader);
+
+/* Rank 0: the value of each process in the order of the ranks, to be freed; NULL on the others. Collective. */
+void *gather(MPI_Comm comm, const void *mine, size_t bytes);
+
+/* The same of all processes, but only the values of the nodes' first processes. `nodes` becomes their number, 0 on
+ * ranks other than 0. */
+void *gather_from_nodes(int leader, const void *mine, size_t bytes, int *nodes);
+
+#endif
