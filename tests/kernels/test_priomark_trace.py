@@ -203,7 +203,7 @@ def built_reader(program, *flags):
     sources = [f"priomark/trace/trace_{part}.c" for part in ("read", "fields", "requests", "order")]
     sources = [kernels / name for name in (*sources, "common/memory.c", "common/input_file.c")]
     flags = ["-std=c11", "-D_GNU_SOURCE", "-O1", *includes, *flags]
-    return compiled(program, SOURCES / "read_traces.c", *sources, flags=flags)
+    return compiled(program, SOURCES / "read_traces.c", *sources, "-ljansson", flags=flags)
 
 
 def altered(text, chance):

@@ -73,10 +73,11 @@ static void note_numbers(const struct call *call, const char *operation, const i
     errno = error;
 }
 
-void call_done(const struct call *call, const char *operation, int result)
+int call_done(const struct call *call, const char *operation, int result)
 {
     if (call->handle && result == 0)
         note_numbers(call, operation, NULL, 0);
+    return result;
 }
 
 void call_done_number(const struct call *call, const char *operation, int64_t number)
@@ -85,14 +86,15 @@ void call_done_number(const struct call *call, const char *operation, int64_t nu
         note_numbers(call, operation, &number, 1);
 }
 
-void call_done_allocation(const struct call *call, int mode, off_t offset, off_t bytes, int result)
+int call_done_allocation(const struct call *call, int mode, off_t offset, off_t bytes, int result)
 {
     if (call->handle && result == 0)
         note_numbers(call, "fallocate", (const int64_t[]){mode, offset, bytes}, 3);
+    return result;
 }
 
-void call_done_transfer(const struct call *call, const char *operation, int descriptor, off_t offset, size_t bytes,
-                        ssize_t result)
+ssize_t call_done_transfer(const struct call *call, const char *operation, int descriptor, off_t offset, size_t bytes,
+                           ssize_t result)
 {
     if (call->handle && result >= 0) {
         const int error = errno;
@@ -105,10 +107,11 @@ void call_done_transfer(const struct call *call, const char *operation, int desc
         line_end(&line);
         errno = error;
     }
+    return result;
 }
 
-void call_done_vector(const struct call *call, const char *operation, int descriptor, off_t offset,
-                      const struct iovec *part, int parts, ssize_t result)
+ssize_t call_done_vector(const struct call *call, const char *operation, int descriptor, off_t offset,
+                         const struct iovec *part, int parts, ssize_t result)
 {
     if (call->handle && result >= 0) {
         const int error = errno;
@@ -122,6 +125,7 @@ void call_done_vector(const struct call *call, const char *operation, int descri
         line_end(&line);
         errno = error;
     }
+    return result;
 }
 
 void call_done_flags(const struct call *call, int flags)
@@ -158,7 +162,7 @@ void call_done_copy(const struct call *from, const struct call *to, const char *
     }
 }
 
-void call_done_seek(const struct call *call, off_t offset, int whence, off_t result)
+off_t call_done_seek(const struct call *call, off_t offset, int whence, off_t result)
 {
     static const char *const names[] = {[SEEK_SET] = " SEEK_SET",
                                         [SEEK_CUR] = " SEEK_CUR",
@@ -176,4 +180,5 @@ void call_done_seek(const struct call *call, off_t offset, int whence, off_t res
         line_end(&line);
         errno = error;
     }
+    return result;
 }

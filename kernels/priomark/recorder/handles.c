@@ -113,7 +113,7 @@ int handle_known(int descriptor)
     return known > 0 ? known : NO_HANDLE;
 }
 
-void handle_open(const struct call *call, int descriptor, int flags)
+int handle_open(const struct call *call, int descriptor, int flags)
 {
     const int error = errno;
     struct stat status;
@@ -134,6 +134,7 @@ void handle_open(const struct call *call, int descriptor, int flags)
         }
     }
     errno = error;
+    return descriptor;
 }
 
 int handle_copy(int descriptor)

@@ -19,9 +19,7 @@ RECORDER_EXPORT int open(const char *path, int flags, ...)
     const mode_t mode = mode_of(flags, arguments);
     va_end(arguments);
     const struct call call = call_begin_open();
-    const int descriptor = next_calls()->open(path, flags, mode);
-    handle_open(&call, descriptor, flags);
-    return descriptor;
+    return handle_open(&call, next_calls()->open(path, flags, mode), flags);
 }
 
 RECORDER_EXPORT int openat(int directory, const char *path, int flags, ...)
@@ -31,34 +29,26 @@ RECORDER_EXPORT int openat(int directory, const char *path, int flags, ...)
     const mode_t mode = mode_of(flags, arguments);
     va_end(arguments);
     const struct call call = call_begin_open();
-    const int descriptor = next_calls()->openat(directory, path, flags, mode);
-    handle_open(&call, descriptor, flags);
-    return descriptor;
+    return handle_open(&call, next_calls()->openat(directory, path, flags, mode), flags);
 }
 
 RECORDER_EXPORT int creat(const char *path, mode_t mode)
 {
     const struct call call = call_begin_open();
-    const int descriptor = next_calls()->creat(path, mode);
-    handle_open(&call, descriptor, O_CREAT | O_WRONLY | O_TRUNC);
-    return descriptor;
+    return handle_open(&call, next_calls()->creat(path, mode), O_CREAT | O_WRONLY | O_TRUNC);
 }
 
 /* What programs call that were built with _FORTIFY_SOURCE. */
 RECORDER_EXPORT int __open_2(const char *path, int flags)
 {
     const struct call call = call_begin_open();
-    const int descriptor = next_calls()->__open_2(path, flags);
-    handle_open(&call, descriptor, flags);
-    return descriptor;
+    return handle_open(&call, next_calls()->__open_2(path, flags), flags);
 }
 
 RECORDER_EXPORT int __openat_2(int directory, const char *path, int flags)
 {
     const struct call call = call_begin_open();
-    const int descriptor = next_calls()->__openat_2(directory, path, flags);
-    handle_open(&call, descriptor, flags);
-    return descriptor;
+    return handle_open(&call, next_calls()->__openat_2(directory, path, flags), flags);
 }
 
 int open64(const char *path, int flags, ...) RECORDER_ALIAS(open);
@@ -129,9 +119,7 @@ RECORDER_EXPORT int close(int descriptor)
         return -1;
     }
     const struct call call = call_begin_close(descriptor);
-    const int result = next_calls()->close(descriptor);
-    call_done(&call, "close", result);
-    return result;
+    return call_done(&call, "close", next_calls()->close(descriptor));
 }
 int __close(int descriptor) RECORDER_ALIAS(close);
 

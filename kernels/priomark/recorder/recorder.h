@@ -64,9 +64,9 @@ enum { NO_HANDLE = 0 }; /* handles count from 1 and are never reused, unlike des
 int handle_of(int descriptor);
 int handle_known(int descriptor); /* the same without that line */
 
-/* A descriptor has just been opened: notes the line `open`. `seen` says when. */
+/* A descriptor has just been opened: notes the line `open`, and returns the descriptor. */
 struct call;
-void handle_open(const struct call *call, int descriptor, int flags);
+int handle_open(const struct call *call, int descriptor, int flags);
 /* The file's path without symbolic links, in PATH_MAX bytes; and whether it is below a directory. */
 bool handle_path(int descriptor, char *path);
 bool path_is_below(const char *path, const char *directory);
@@ -93,21 +93,22 @@ struct call call_begin_open(void);
 /* The first fields of a line: times, thread, operation. Further fields and line_end() follow. */
 void call_line(struct line *line, const struct call *call, const char *operation, size_t more_bytes);
 
-/* After the call, keeping errno; each does nothing if the call failed or its handle is NO_HANDLE. */
+/* After the call, keeping errno; each does nothing if the call failed or its handle is NO_HANDLE. Those that get its
+ * result return it. */
 enum { AT_POINTER = -1 }; /* offset of a call that uses the file pointer */
-void call_done_transfer(const struct call *call, const char *operation, int descriptor, off_t offset, size_t bytes,
-                        ssize_t result);
-void call_done_vector(const struct call *call, const char *operation, int descriptor, off_t offset,
-                      const struct iovec *part, int parts, ssize_t result);
-void call_done(const struct call *call, const char *operation, int result); /* close, fsync, fdatasync */
-void call_done_seek(const struct call *call, off_t offset, int whence, off_t result);
+ssize_t call_done_transfer(const struct call *call, const char *operation, int descriptor, off_t offset, size_t bytes,
+                           ssize_t result);
+ssize_t call_done_vector(const struct call *call, const char *operation, int descriptor, off_t offset,
+                         const struct iovec *part, int parts, ssize_t result);
+int call_done(const struct call *call, const char *operation, int result); /* close, fsync, fdatasync */
+off_t call_done_seek(const struct call *call, off_t offset, int whence, off_t result);
 void call_done_number(const struct call *call, const char *operation, int64_t number); /* dup, ftruncate */
 void call_done_flags(const struct call *call, int flags);
 void call_done_copy(const struct call *from, const struct call *to, const char *operation, const int descriptor[2],
                     const off_t *const offset[2], size_t bytes, ssize_t result);
 
 void call_done_half_copy(const struct call *from, const struct call *to, ssize_t result); /* only one is recorded */
-void call_done_allocation(const struct call *call, int mode, off_t offset, off_t bytes, int result);
+int call_done_allocation(const struct call *call, int mode, off_t offset, off_t bytes, int result);
 
 /* Counts something that is done to recorded files and is not recorded; `text` is for people and may be NULL. Keeps
  * errno.

@@ -26,18 +26,14 @@ static ssize_t stream_read(FILE *stream, void *data, ssize_t bytes)
 {
     const int descriptor = fileno_unlocked(stream);
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_read(stream, data, bytes);
-    call_done_transfer(&call, "read", descriptor, AT_POINTER, (size_t)bytes, result);
-    return result;
+    return call_done_transfer(&call, "read", descriptor, AT_POINTER, (size_t)bytes, next_read(stream, data, bytes));
 }
 
 static ssize_t stream_write(FILE *stream, const void *data, ssize_t bytes)
 {
     const int descriptor = fileno_unlocked(stream);
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_write(stream, data, bytes);
-    call_done_transfer(&call, "write", descriptor, AT_POINTER, (size_t)bytes, result);
-    return result;
+    return call_done_transfer(&call, "write", descriptor, AT_POINTER, (size_t)bytes, next_write(stream, data, bytes));
 }
 
 static off_t stream_seek(FILE *stream, off_t offset, int whence)
@@ -60,9 +56,7 @@ static int stream_close(FILE *stream)
 {
     struct call call = call_begin_open();
     call.handle = recording() ? handle_forget(fileno_unlocked(stream)) : NO_HANDLE;
-    const int result = next_close(stream);
-    call_done(&call, "close", result);
-    return result;
+    return call_done(&call, "close", next_close(stream));
 }
 
 void streams_opening(void)

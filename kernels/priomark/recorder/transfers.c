@@ -7,50 +7,44 @@
 RECORDER_EXPORT ssize_t read(int descriptor, void *data, size_t bytes)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->read(descriptor, data, bytes);
-    call_done_transfer(&call, "read", descriptor, AT_POINTER, bytes, result);
-    return result;
+    return call_done_transfer(&call, "read", descriptor, AT_POINTER, bytes,
+                              next_calls()->read(descriptor, data, bytes));
 }
 
 RECORDER_EXPORT ssize_t write(int descriptor, const void *data, size_t bytes)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->write(descriptor, data, bytes);
-    call_done_transfer(&call, "write", descriptor, AT_POINTER, bytes, result);
-    return result;
+    return call_done_transfer(&call, "write", descriptor, AT_POINTER, bytes,
+                              next_calls()->write(descriptor, data, bytes));
 }
 
 RECORDER_EXPORT ssize_t pread(int descriptor, void *data, size_t bytes, off_t offset)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->pread(descriptor, data, bytes, offset);
-    call_done_transfer(&call, "pread", descriptor, offset, bytes, result);
-    return result;
+    return call_done_transfer(&call, "pread", descriptor, offset, bytes,
+                              next_calls()->pread(descriptor, data, bytes, offset));
 }
 
 RECORDER_EXPORT ssize_t pwrite(int descriptor, const void *data, size_t bytes, off_t offset)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->pwrite(descriptor, data, bytes, offset);
-    call_done_transfer(&call, "pwrite", descriptor, offset, bytes, result);
-    return result;
+    return call_done_transfer(&call, "pwrite", descriptor, offset, bytes,
+                              next_calls()->pwrite(descriptor, data, bytes, offset));
 }
 
 /* What programs call that were built with _FORTIFY_SOURCE. */
 RECORDER_EXPORT ssize_t __read_chk(int descriptor, void *data, size_t bytes, size_t room)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->__read_chk(descriptor, data, bytes, room);
-    call_done_transfer(&call, "read", descriptor, AT_POINTER, bytes, result);
-    return result;
+    return call_done_transfer(&call, "read", descriptor, AT_POINTER, bytes,
+                              next_calls()->__read_chk(descriptor, data, bytes, room));
 }
 
 RECORDER_EXPORT ssize_t __pread_chk(int descriptor, void *data, size_t bytes, off_t offset, size_t room)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->__pread_chk(descriptor, data, bytes, offset, room);
-    call_done_transfer(&call, "pread", descriptor, offset, bytes, result);
-    return result;
+    return call_done_transfer(&call, "pread", descriptor, offset, bytes,
+                              next_calls()->__pread_chk(descriptor, data, bytes, offset, room));
 }
 
 ssize_t __read(int descriptor, void *data, size_t bytes) RECORDER_ALIAS(read);
@@ -64,50 +58,44 @@ ssize_t __pwrite64(int descriptor, const void *data, size_t bytes, off_t offset)
 RECORDER_EXPORT ssize_t readv(int descriptor, const struct iovec *part, int parts)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->readv(descriptor, part, parts);
-    call_done_vector(&call, "readv", descriptor, AT_POINTER, part, parts, result);
-    return result;
+    return call_done_vector(&call, "readv", descriptor, AT_POINTER, part, parts,
+                            next_calls()->readv(descriptor, part, parts));
 }
 
 RECORDER_EXPORT ssize_t writev(int descriptor, const struct iovec *part, int parts)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->writev(descriptor, part, parts);
-    call_done_vector(&call, "writev", descriptor, AT_POINTER, part, parts, result);
-    return result;
+    return call_done_vector(&call, "writev", descriptor, AT_POINTER, part, parts,
+                            next_calls()->writev(descriptor, part, parts));
 }
 
 RECORDER_EXPORT ssize_t preadv(int descriptor, const struct iovec *part, int parts, off_t offset)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->preadv(descriptor, part, parts, offset);
-    call_done_vector(&call, "preadv", descriptor, offset, part, parts, result);
-    return result;
+    return call_done_vector(&call, "preadv", descriptor, offset, part, parts,
+                            next_calls()->preadv(descriptor, part, parts, offset));
 }
 
 RECORDER_EXPORT ssize_t pwritev(int descriptor, const struct iovec *part, int parts, off_t offset)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->pwritev(descriptor, part, parts, offset);
-    call_done_vector(&call, "pwritev", descriptor, offset, part, parts, result);
-    return result;
+    return call_done_vector(&call, "pwritev", descriptor, offset, part, parts,
+                            next_calls()->pwritev(descriptor, part, parts, offset));
 }
 
 /* Their flags are hints to the kernel; offset -1 means the file pointer. */
 RECORDER_EXPORT ssize_t preadv2(int descriptor, const struct iovec *part, int parts, off_t offset, int flags)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->preadv2(descriptor, part, parts, offset, flags);
-    call_done_vector(&call, offset < 0 ? "readv" : "preadv", descriptor, offset, part, parts, result);
-    return result;
+    return call_done_vector(&call, offset < 0 ? "readv" : "preadv", descriptor, offset, part, parts,
+                            next_calls()->preadv2(descriptor, part, parts, offset, flags));
 }
 
 RECORDER_EXPORT ssize_t pwritev2(int descriptor, const struct iovec *part, int parts, off_t offset, int flags)
 {
     const struct call call = call_begin(descriptor);
-    const ssize_t result = next_calls()->pwritev2(descriptor, part, parts, offset, flags);
-    call_done_vector(&call, offset < 0 ? "writev" : "pwritev", descriptor, offset, part, parts, result);
-    return result;
+    return call_done_vector(&call, offset < 0 ? "writev" : "pwritev", descriptor, offset, part, parts,
+                            next_calls()->pwritev2(descriptor, part, parts, offset, flags));
 }
 
 ssize_t preadv64(int descriptor, const struct iovec *part, int parts, off_t offset) RECORDER_ALIAS(preadv);
@@ -120,9 +108,7 @@ ssize_t pwritev64v2(int descriptor, const struct iovec *part, int parts, off_t o
 RECORDER_EXPORT off_t lseek(int descriptor, off_t offset, int whence)
 {
     const struct call call = call_begin(descriptor);
-    const off_t result = next_calls()->lseek(descriptor, offset, whence);
-    call_done_seek(&call, offset, whence, result);
-    return result;
+    return call_done_seek(&call, offset, whence, next_calls()->lseek(descriptor, offset, whence));
 }
 off_t lseek64(int descriptor, off_t offset, int whence) RECORDER_ALIAS(lseek);
 off_t __lseek(int descriptor, off_t offset, int whence) RECORDER_ALIAS(lseek);
@@ -130,17 +116,13 @@ off_t __lseek(int descriptor, off_t offset, int whence) RECORDER_ALIAS(lseek);
 RECORDER_EXPORT int fsync(int descriptor)
 {
     const struct call call = call_begin(descriptor);
-    const int result = next_calls()->fsync(descriptor);
-    call_done(&call, "fsync", result);
-    return result;
+    return call_done(&call, "fsync", next_calls()->fsync(descriptor));
 }
 
 RECORDER_EXPORT int fdatasync(int descriptor)
 {
     const struct call call = call_begin(descriptor);
-    const int result = next_calls()->fdatasync(descriptor);
-    call_done(&call, "fdatasync", result);
-    return result;
+    return call_done(&call, "fdatasync", next_calls()->fdatasync(descriptor));
 }
 
 RECORDER_EXPORT int ftruncate(int descriptor, off_t bytes)
@@ -156,17 +138,13 @@ int ftruncate64(int descriptor, off_t bytes) RECORDER_ALIAS(ftruncate);
 RECORDER_EXPORT int fallocate(int descriptor, int mode, off_t offset, off_t bytes)
 {
     const struct call call = call_begin(descriptor);
-    const int result = next_calls()->fallocate(descriptor, mode, offset, bytes);
-    call_done_allocation(&call, mode, offset, bytes, result);
-    return result;
+    return call_done_allocation(&call, mode, offset, bytes, next_calls()->fallocate(descriptor, mode, offset, bytes));
 }
 
 RECORDER_EXPORT int posix_fallocate(int descriptor, off_t offset, off_t bytes)
 {
     const struct call call = call_begin(descriptor);
-    const int result = next_calls()->posix_fallocate(descriptor, offset, bytes);
-    call_done_allocation(&call, 0, offset, bytes, result);
-    return result;
+    return call_done_allocation(&call, 0, offset, bytes, next_calls()->posix_fallocate(descriptor, offset, bytes));
 }
 int fallocate64(int descriptor, int mode, off_t offset, off_t bytes) RECORDER_ALIAS(fallocate);
 int posix_fallocate64(int descriptor, off_t offset, off_t bytes) RECORDER_ALIAS(posix_fallocate);

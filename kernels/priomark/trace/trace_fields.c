@@ -12,7 +12,7 @@
 #include "memory.h"
 #include "trace_format.h"
 
-enum { FIRST_HANDLES = 64, UNORDERED_HANDLES = 4096, FIRST_SLOTS = 256 };
+enum { FIRST_HANDLES = 64, UNORDERED_HANDLES = 4096 };
 
 bool trace_complain(struct reader *reader, const char *format, ...)
 {
@@ -132,49 +132,20 @@ static uint64_t hash_of(const char *path)
     return hash;
 }
 
-/* The slot of the file with this path or, if there is none, the free one where it belongs. */
-static size_t find_slot(const struct reader *reader, const char *path, uint64_t hash)
-{
-    const size_t mask = reader->slots - 1; /* a power of two */
-    size_t slot = hash & mask;
-    for (; reader->slot[slot] >= 0; slot = (slot + 1) & mask) {
-        const struct trace_file *file = &reader->trace->file[reader->slot[slot]];
-        if (file->hash == hash && strcmp(file->path, path) == 0)
-            break;
-    }
-    return slot;
-}
-
-/* At most half of the slots are used. */
-static void grow_slots(struct reader *reader)
-{
-    const struct trace *trace = reader->trace;
-    if (2 * (trace->files + 1) <= reader->slots)
-        return;
-    reader->slots = reader->slots ? 2 * reader->slots : FIRST_SLOTS;
-    reader->slot = reallocate(reader->slot, reader->slots, sizeof *reader->slot);
-    for (size_t i = 0; i < reader->slots; i++)
-        reader->slot[i] = -1;
-    for (size_t i = 0; i < trace->files; i++)
-        reader->slot[find_slot(reader, trace->file[i].path, trace->file[i].hash)] = (int)i;
-}
-
 bool trace_named_file(struct reader *reader, int field, const struct trace_file *size, int *file)
 {
     struct trace *trace = reader->trace;
     char *path = reader->field[field];
     if (!unescape(reader, path))
         return false;
-    grow_slots(reader);
-    const uint64_t hash = hash_of(path);
-    int *slot = &reader->slot[find_slot(reader, path, hash)];
-    if (*slot < 0) {
-        trace->file = trace_room(trace->file, trace->files, sizeof *trace->file);
-        *slot = (int)trace->files++;
-        trace->file[*slot] = *size;
-        trace->file[*slot].path = copy_text(path);
-        trace->file[*slot].hash = hash;
-    }
-    *file = *slot;
+    const json_t *known = json_object_get(reader->files, path);
+    *file = known ? (int)json_integer_value(known) : (int)trace->files;
+    if (known)
+        return true;
+    trace->file = trace_room(trace->file, trace->files++, sizeof *trace->file);
+    trace->file[*file] = *size;
+    trace->file[*file].path = copy_text(path);
+    trace->file[*file].hash = hash_of(path);
+    json_object_set_new_nocheck(reader->files, path, json_integer(*file)); /* not checked: any bytes */
     return true;
 }

@@ -3,6 +3,8 @@
 #ifndef PRIOMARK_TRACE_FIELDS_H
 #define PRIOMARK_TRACE_FIELDS_H
 
+#include <jansson.h>
+
 #include "trace.h"
 
 enum { MOST_FIELDS = 1100 };
@@ -15,8 +17,7 @@ struct handle {
 
 struct reader {
     struct trace *trace;
-    int *slot; /* hash table of files: index in `trace->file`, or -1 */
-    size_t slots;
+    json_t *files; /* path to index in `trace->file` */
     long line;
     char *field[MOST_FIELDS];
     int fields;

@@ -71,6 +71,7 @@ bool trace_read(struct trace *trace, const char *path, char *reason, size_t reas
         snprintf(reason, reason_bytes, "cannot open '%s': %s", path, why);
         return false;
     }
+    reader.files = json_object();
     for (ssize_t length; sound && (length = getline(&line, &room, file)) >= 0;) {
         reader.line++;
         sound = reader.line <= most_lines ? parse_line(&reader, line, (size_t)length)
@@ -87,7 +88,7 @@ bool trace_read(struct trace *trace, const char *path, char *reason, size_t reas
         snprintf(reason, reason_bytes, "%s:%ld: %s; record the program again", path, reader.line, reader.complaint);
     free(line);
     free(reader.handle);
-    free(reader.slot);
+    json_decref(reader.files);
     fclose(file);
     return sound;
 }

@@ -9,6 +9,7 @@
 #include "trace_fields.h"
 #include "trace_format.h"
 #include "trace_read.h"
+#include "units.h"
 
 enum { MOST_PARTS = 1024 };
 
@@ -31,7 +32,7 @@ static bool parse_open(struct reader *reader, struct trace_request *request)
 
 static bool parse_dup(struct reader *reader, struct trace_request *request)
 {
-    if (!trace_known_handle(reader, 5, &request->handle) || !trace_new_handle(reader, 6, &request->other))
+    if (!trace_new_handle(reader, 6, &request->other))
         return false;
     reader->handle[request->other] = reader->handle[request->handle];
     return true;
@@ -39,29 +40,26 @@ static bool parse_dup(struct reader *reader, struct trace_request *request)
 
 static bool parse_close(struct reader *reader, struct trace_request *request)
 {
-    if (!trace_known_handle(reader, 5, &request->handle))
-        return false;
     reader->handle[request->handle].open = false;
     return true;
 }
 
 static bool parse_flags(struct reader *reader, struct trace_request *request)
 {
-    return trace_known_handle(reader, 5, &request->handle) && trace_flag_names(reader, 6, &request->flags);
+    return trace_flag_names(reader, 6, &request->flags);
 }
 
-static bool parse_handle(struct reader *reader, struct trace_request *request)
+static void raise_to(int64_t *value, int64_t least)
 {
-    return trace_known_handle(reader, 5, &request->handle);
+    if (*value < least)
+        *value = least;
 }
 
 static bool parse_ftruncate(struct reader *reader, struct trace_request *request)
 {
-    if (!trace_known_handle(reader, 5, &request->handle) || !trace_number(reader, 6, 0, INT64_MAX, &request->bytes))
+    if (!trace_number(reader, 6, 0, INT64_MAX, &request->bytes))
         return false;
-    struct trace_file *file = &reader->trace->file[reader->handle[request->handle].file];
-    if (request->bytes > file->end_bytes)
-        file->end_bytes = request->bytes;
+    raise_to(&reader->trace->file[reader->handle[request->handle].file].end_bytes, request->bytes);
     return true;
 }
 
@@ -73,9 +71,7 @@ static bool parse_truncate(struct reader *reader, struct trace_request *request)
     const struct trace_file size = {.exists = true, .bytes = before, .space_bytes = before, .end_bytes = before};
     if (!trace_named_file(reader, 7, &size, &request->file))
         return false;
-    struct trace_file *file = &reader->trace->file[request->file];
-    if (request->bytes > file->end_bytes)
-        file->end_bytes = request->bytes;
+    raise_to(&reader->trace->file[request->file].end_bytes, request->bytes);
     return true;
 }
 
@@ -99,10 +95,8 @@ static bool parse_rename(struct reader *reader, struct trace_request *request)
     if (!trace_named_file(reader, 7, &size, &request->other_file))
         return false;
     struct trace_file *to = &reader->trace->file[request->other_file];
-    if (size.space_bytes > to->space_bytes)
-        to->space_bytes = size.space_bytes;
-    if (size.end_bytes > to->end_bytes)
-        to->end_bytes = size.end_bytes;
+    raise_to(&to->space_bytes, size.space_bytes);
+    raise_to(&to->end_bytes, size.end_bytes);
     return true;
 }
 
@@ -113,8 +107,7 @@ static bool parse_lseek(struct reader *reader, struct trace_request *request)
                                               {"SEEK_END", SEEK_END},
                                               {"SEEK_DATA", SEEK_DATA},
                                               {"SEEK_HOLE", SEEK_HOLE}};
-    if (!trace_known_handle(reader, 5, &request->handle) ||
-        !trace_number(reader, 6, INT64_MIN, INT64_MAX, &request->offset) ||
+    if (!trace_number(reader, 6, INT64_MIN, INT64_MAX, &request->offset) ||
         !trace_number(reader, 8, 0, INT64_MAX, &request->result))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -136,11 +129,6 @@ static int64_t sum(int64_t a, int64_t b)
     return a < INT64_MAX - b ? a + b : INT64_MAX;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool may_access(struct reader *reader, int handle, bool writes)
 {
     if (reader->handle[handle].flags != (writes ? O_RDONLY : O_WRONLY))
@@ -158,11 +146,9 @@ static bool account(struct reader *reader, int handle, bool writes, int64_t offs
         return trace_complain(reader, "%" PRId64 " byte at offset %" PRId64 " are beyond the maximum size of a file",
                               result, offset);
     if (writes) {
-        const int64_t bytes = least(requested, TRACE_MOST_TRANSFER), end = sum(offset, bytes);
-        if (end > file->space_bytes)
-            file->space_bytes = least(end, sum(file->space_bytes, bytes));
-        if (end > file->end_bytes)
-            file->end_bytes = end;
+        const int64_t bytes = lesser(requested, TRACE_MOST_TRANSFER), end = sum(offset, bytes);
+        raise_to(&file->space_bytes, lesser(end, sum(file->space_bytes, bytes)));
+        raise_to(&file->end_bytes, end);
     }
     reader->trace->moved_bytes = sum(reader->trace->moved_bytes, result);
     return true;
@@ -171,8 +157,7 @@ static bool account(struct reader *reader, int handle, bool writes, int64_t offs
 static bool parse_fallocate(struct reader *reader, struct trace_request *request)
 {
     int64_t mode;
-    if (!trace_known_handle(reader, 5, &request->handle) || !trace_number(reader, 6, 0, UINT8_MAX, &mode) ||
-        !trace_number(reader, 7, 0, INT64_MAX, &request->offset) ||
+    if (!trace_number(reader, 6, 0, UINT8_MAX, &mode) || !trace_number(reader, 7, 0, INT64_MAX, &request->offset) ||
         !trace_number(reader, 8, 1, INT64_MAX - request->offset, &request->bytes) ||
         !may_access(reader, request->handle, true))
         return false;
@@ -180,32 +165,28 @@ static bool parse_fallocate(struct reader *reader, struct trace_request *request
     const int64_t end = request->offset + request->bytes;
     request->flags = (int)mode;
     file->space_bytes = sum(file->space_bytes, request->bytes);
-    if (end > file->end_bytes)
-        file->end_bytes = end;
+    raise_to(&file->end_bytes, end);
     return true;
 }
 
-static bool needs_buffer(struct reader *reader, int64_t bytes)
+static bool account_transfer(struct reader *reader, const struct trace_request *request)
 {
-    if (bytes > reader->trace->largest_request)
-        reader->trace->largest_request = bytes;
-    return true;
+    raise_to(&reader->trace->largest_request, request->bytes);
+    return account(reader, request->handle, is_write(request->operation), request->offset, request->bytes,
+                   request->result);
 }
 
 static bool parse_transfer(struct reader *reader, struct trace_request *request)
 {
-    return trace_known_handle(reader, 5, &request->handle) && trace_number(reader, 6, 0, INT64_MAX, &request->offset) &&
+    return trace_number(reader, 6, 0, INT64_MAX, &request->offset) &&
            trace_number(reader, 7, 0, INT64_MAX, &request->bytes) &&
-           trace_number(reader, 8, 0, request->bytes, &request->result) &&
-           account(reader, request->handle, is_write(request->operation), request->offset, request->bytes,
-                   request->result) &&
-           needs_buffer(reader, request->bytes);
+           trace_number(reader, 8, 0, request->bytes, &request->result) && account_transfer(reader, request);
 }
 
 static bool parse_vector(struct reader *reader, struct trace_request *request)
 {
     struct trace *trace = reader->trace;
-    if (!trace_known_handle(reader, 5, &request->handle) || !trace_number(reader, 6, 0, INT64_MAX, &request->offset) ||
+    if (!trace_number(reader, 6, 0, INT64_MAX, &request->offset) ||
         !trace_number(reader, 7, 0, INT64_MAX, &request->result))
         return false;
     request->first_part = trace->parts;
@@ -222,9 +203,7 @@ static bool parse_vector(struct reader *reader, struct trace_request *request)
     }
     if (request->result > request->bytes)
         return trace_complain(reader, "%" PRId64 " byte were moved of %" PRId64, request->result, request->bytes);
-    return account(reader, request->handle, is_write(request->operation), request->offset, request->bytes,
-                   request->result) &&
-           needs_buffer(reader, request->bytes);
+    return account_transfer(reader, request);
 }
 
 static bool parse_side(struct reader *reader, int field, int *handle, int64_t *offset, int64_t *place)
@@ -243,7 +222,7 @@ static bool parse_side(struct reader *reader, int field, int *handle, int64_t *o
 static int64_t copied_at_most(const struct reader *reader, const struct trace_request *request, int64_t from)
 {
     const int64_t end = reader->trace->file[reader->handle[request->handle].file].end_bytes;
-    const int64_t known = least(request->bytes, end > from ? end - from : 0);
+    const int64_t known = lesser(request->bytes, end > from ? end - from : 0);
     return known > request->result ? known : request->result;
 }
 
@@ -260,32 +239,33 @@ static bool parse_copy(struct reader *reader, struct trace_request *request)
 
 static const struct {
     const char *name;
-    int fields; /* of the line; 0: differs */
+    int fields;      /* of the line; 0: differs */
+    bool has_handle; /* its first one is the handle of an open descriptor */
     bool (*parse)(struct reader *reader, struct trace_request *request);
 } operations[TRACE_OPERATIONS] = {
-    [TRACE_OPEN] = {"open", 9, parse_open},
-    [TRACE_INHERIT] = {"inherit", 10, parse_open},
-    [TRACE_CLOSE] = {"close", 6, parse_close},
-    [TRACE_DUP] = {"dup", 7, parse_dup},
-    [TRACE_FLAGS] = {"flags", 7, parse_flags},
-    [TRACE_READ] = {"read", 9, parse_transfer},
-    [TRACE_WRITE] = {"write", 9, parse_transfer},
-    [TRACE_PREAD] = {"pread", 9, parse_transfer},
-    [TRACE_PWRITE] = {"pwrite", 9, parse_transfer},
-    [TRACE_READV] = {"readv", 0, parse_vector},
-    [TRACE_WRITEV] = {"writev", 0, parse_vector},
-    [TRACE_PREADV] = {"preadv", 0, parse_vector},
-    [TRACE_PWRITEV] = {"pwritev", 0, parse_vector},
-    [TRACE_LSEEK] = {"lseek", 9, parse_lseek},
-    [TRACE_FSYNC] = {"fsync", 6, parse_handle},
-    [TRACE_FDATASYNC] = {"fdatasync", 6, parse_handle},
-    [TRACE_FTRUNCATE] = {"ftruncate", 7, parse_ftruncate},
-    [TRACE_COPY_FILE_RANGE] = {"copy_file_range", 13, parse_copy},
-    [TRACE_SENDFILE] = {"sendfile", 13, parse_copy},
-    [TRACE_FALLOCATE] = {"fallocate", 9, parse_fallocate},
-    [TRACE_TRUNCATE] = {"truncate", 8, parse_truncate},
-    [TRACE_UNLINK] = {"unlink", 7, parse_unlink},
-    [TRACE_RENAME] = {"rename", 8, parse_rename},
+    [TRACE_OPEN] = {"open", 9, false, parse_open},
+    [TRACE_INHERIT] = {"inherit", 10, false, parse_open},
+    [TRACE_CLOSE] = {"close", 6, true, parse_close},
+    [TRACE_DUP] = {"dup", 7, true, parse_dup},
+    [TRACE_FLAGS] = {"flags", 7, true, parse_flags},
+    [TRACE_READ] = {"read", 9, true, parse_transfer},
+    [TRACE_WRITE] = {"write", 9, true, parse_transfer},
+    [TRACE_PREAD] = {"pread", 9, true, parse_transfer},
+    [TRACE_PWRITE] = {"pwrite", 9, true, parse_transfer},
+    [TRACE_READV] = {"readv", 0, true, parse_vector},
+    [TRACE_WRITEV] = {"writev", 0, true, parse_vector},
+    [TRACE_PREADV] = {"preadv", 0, true, parse_vector},
+    [TRACE_PWRITEV] = {"pwritev", 0, true, parse_vector},
+    [TRACE_LSEEK] = {"lseek", 9, true, parse_lseek},
+    [TRACE_FSYNC] = {"fsync", 6, true, NULL},
+    [TRACE_FDATASYNC] = {"fdatasync", 6, true, NULL},
+    [TRACE_FTRUNCATE] = {"ftruncate", 7, true, parse_ftruncate},
+    [TRACE_COPY_FILE_RANGE] = {"copy_file_range", 13, false, parse_copy},
+    [TRACE_SENDFILE] = {"sendfile", 13, false, parse_copy},
+    [TRACE_FALLOCATE] = {"fallocate", 9, true, parse_fallocate},
+    [TRACE_TRUNCATE] = {"truncate", 8, false, parse_truncate},
+    [TRACE_UNLINK] = {"unlink", 7, false, parse_unlink},
+    [TRACE_RENAME] = {"rename", 8, false, parse_rename},
 };
 
 const char *trace_operation_name(enum trace_operation operation)
@@ -313,7 +293,9 @@ bool trace_parse_request(struct reader *reader)
     if (operations[request.operation].fields && reader->fields != operations[request.operation].fields)
         return trace_complain(reader, "%d fields where %d belong", reader->fields,
                               operations[request.operation].fields);
-    if (!operations[request.operation].parse(reader, &request))
+    if (operations[request.operation].has_handle && !trace_known_handle(reader, 5, &request.handle))
+        return false;
+    if (operations[request.operation].parse && !operations[request.operation].parse(reader, &request))
         return false;
     if (request.handle)
         request.file = reader->handle[request.handle].file;
