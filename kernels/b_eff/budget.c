@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See budget.h. */
 #include "budget.h"
+#include "units.h"
 
 #include <math.h>
 
@@ -40,11 +41,6 @@ static bool runs_under(enum reduction reduction, const struct course courses[MET
     if (reduction == RUN_AVERAGED_METHODS)
         return methods[method].averaged || !any_averaged(courses);
     return method == best_method(courses);
-}
-
-static int64_t lesser(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 static int64_t loop_length_of(const struct request *request, const struct course *course, int method,

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See loop.h. */
 #include "loop.h"
+#include "units.h"
 
 #include <math.h>
 
 const char *const ending_names[ENDINGS] = {"count", "time", "space", "overrun"};
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* At least 1, and safe for quotients beyond the range of integers. */
 static int64_t whole_calls(double calls)
@@ -20,7 +16,7 @@ static int64_t whole_calls(double calls)
 static int64_t calls_left(const struct limits *limits, const struct course *course, enum ending *ending)
 {
     *ending = limits->calls <= limits->calls_of_space ? ENDED_BY_COUNT : ENDED_BY_SPACE;
-    return least(limits->calls, limits->calls_of_space) - course->calls;
+    return lesser(limits->calls, limits->calls_of_space) - course->calls;
 }
 
 static double seconds_left(const struct limits *limits, const struct course *course)
@@ -48,10 +44,10 @@ int64_t next_batch(const struct limits *limits, const struct course *course, enu
         return 0;
     }
     const double slice = fmax(limits->slice_seconds, limits->slice_of_left * seconds_left(limits, course));
-    batch = least(batch, limits->batch_calls);
-    batch = least(batch, 2 * course->last_batch);
-    batch = least(batch, whole_calls(slice / pace));
-    return least(batch, whole_calls(fitting));
+    batch = lesser(batch, limits->batch_calls);
+    batch = lesser(batch, 2 * course->last_batch);
+    batch = lesser(batch, whole_calls(slice / pace));
+    return lesser(batch, whole_calls(fitting));
 }
 
 int64_t next_round(const struct limits *limits, const struct course *course, enum ending *ending)
@@ -60,7 +56,7 @@ int64_t next_round(const struct limits *limits, const struct course *course, enu
     if (left <= 0)
         return 0;
     if (limits->seconds <= 0)
-        return least(left, limits->round_calls);
+        return lesser(left, limits->round_calls);
     if (course->calls > 0 && calls_that_fit(limits, course, course->elapsed_seconds / (double)course->calls) < 0.5) {
         *ending = ENDED_BY_TIME;
         return 0;

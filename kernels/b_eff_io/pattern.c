@@ -14,11 +14,6 @@ static const double known_slice_share = 0.5;  /* of the remaining time, if a cou
 static const int64_t telling_bytes = 8 * MIB; /* a sync of less data does not predict the next one */
 static const double overrun_factor = 2;       /* maximum time of a partition over its scheduled time */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* --- where the data of a call comes from -------------------------------------------------------------------------- */
 
 /* Every partition, pattern, pass and process has content of its own. */
@@ -180,7 +175,7 @@ void measure_pattern(struct now *now, const struct pattern *pattern, int64_t sta
                                   .source = source_of_call,
                                   .context = now};
     prepare_buffer(now, pattern, access.limits.calls, source_of(now, now->method == METHOD_REWRITE));
-    const int64_t repetitions = now->method == METHOD_WRITE ? least(access.limits.calls, access.limits.calls_of_space)
+    const int64_t repetitions = now->method == METHOD_WRITE ? lesser(access.limits.calls, access.limits.calls_of_space)
                                                             : now->past->written[now->number];
     struct result result = access_pattern(&access, start, pattern, repetitions, &problem);
     stop_on_problem(now, &problem);

@@ -6,11 +6,7 @@
 
 #include "data.h"
 #include "memory.h"
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+#include "units.h"
 
 struct walk walk_allocate(int64_t largest_call_bytes)
 {
@@ -37,9 +33,9 @@ static int64_t used_bytes(int64_t calls, int64_t call_bytes)
 void walk_fill(struct walk *walk, int64_t calls, int64_t call_bytes, uint32_t source)
 {
     const int64_t bytes = used_bytes(calls, call_bytes);
-    data_fill(walk->buffer, (size_t)least(bytes, PERIOD_BYTES), source, 0);
+    data_fill(walk->buffer, (size_t)lesser(bytes, PERIOD_BYTES), source, 0);
     for (int64_t done = PERIOD_BYTES; done < bytes; done += PERIOD_BYTES)
-        memcpy(walk->buffer + done, walk->buffer, (size_t)least(bytes - done, PERIOD_BYTES));
+        memcpy(walk->buffer + done, walk->buffer, (size_t)lesser(bytes - done, PERIOD_BYTES));
 }
 
 void walk_wipe(struct walk *walk, int64_t calls, int64_t call_bytes)
@@ -54,7 +50,7 @@ size_t walk_count_wrong(const struct walk *walk, int64_t call, int64_t call_byte
     size_t wrong = 0;
     for (int64_t done = 0; done < call_bytes;) {
         const int64_t position = (start + done) % PERIOD_BYTES;
-        const int64_t piece = least(call_bytes - done, PERIOD_BYTES - position);
+        const int64_t piece = lesser(call_bytes - done, PERIOD_BYTES - position);
         size_t first;
         const size_t differing =
             data_count_wrong(walk->buffer + start + done, (size_t)piece, source, (uint64_t)position, &first);

@@ -13,6 +13,7 @@
 #include "gather.h"
 #include "memory.h"
 #include "page_cache.h"
+#include "units.h"
 
 static const double usable_share = 0.95; /* of the available memory: the system itself needs some */
 
@@ -44,16 +45,11 @@ static bool is_too_much(const struct machine *machine, int64_t percent, int64_t 
     " bytes of a node are to be filled, but beside the processes only %" PRId64 \
     " are available; choose a smaller share, or end other programs on the node"
 
-static int64_t not_negative(int64_t bytes)
-{
-    return bytes > 0 ? bytes : 0;
-}
-
 void memory_fill_check(const struct machine *machine, int64_t percent, int64_t process_bytes)
 {
     int64_t numbers[2];
     if (percent && is_too_much(machine, percent, process_bytes, numbers))
-        refuse(TOO_MUCH, percent, numbers[0], not_negative(numbers[1]));
+        refuse(TOO_MUCH, percent, numbers[0], greater(0, numbers[1]));
 }
 
 struct memory_fill memory_fill_begin(const struct machine *machine, int64_t percent)
@@ -63,7 +59,7 @@ struct memory_fill memory_fill_begin(const struct machine *machine, int64_t perc
     if (!percent)
         return fill;
     if (is_too_much(machine, percent, 0, numbers))
-        fail_together(TOO_MUCH, percent, numbers[0], not_negative(numbers[1]));
+        fail_together(TOO_MUCH, percent, numbers[0], greater(0, numbers[1]));
     fill.bytes = part_bytes(machine, percent);
     fill.available_bytes = available_memory_bytes();
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* all processes of a node have seen the same memory */
@@ -86,7 +82,7 @@ void memory_fill_end(const struct run *run, struct memory_fill *fill)
     if (!fill->memory)
         return;
     int64_t mine[FIELDS] = {[FILLED] = fill->bytes,
-                            [RESIDENT] = not_negative(resident_bytes(fill->memory, fill->bytes)),
+                            [RESIDENT] = greater(0, resident_bytes(fill->memory, fill->bytes)),
                             [AVAILABLE] = fill->available_bytes};
     munmap(fill->memory, (size_t)fill->bytes);
     fill->memory = NULL;

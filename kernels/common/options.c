@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "memory.h"
-#include "version.h"
 
 enum { MESSAGE_LENGTH = 1024, MOST_NAMES = 64, OWN_OPTIONS = 2 /* --help, --version */ };
 enum { MISSING_VALUE = ':', UNKNOWN_OPTION = '?' }; /* as getopt_long() returns them */
@@ -249,7 +248,7 @@ static const char *parse_words(const struct program *program, const struct optio
             exit(0);
         }
         if (row == count + 1) {
-            printf("%s %s\n", program->name, kernel_version());
+            printf("%s %s\n", program->name, COFFEECUP_VERSION);
             exit(0);
         }
         const char *complaint = set_value(&program->rows[row], optarg);

@@ -18,7 +18,6 @@
 #include "peers.h"
 #include "provenance.h"
 #include "revision.h"
-#include "version.h"
 
 enum { REASON_LENGTH = 512 };
 
@@ -103,7 +102,7 @@ static json_t *run_json(struct run *run, char **command, const struct filesystem
     const int simulated = 0;
 #endif
     return OBJECT(field_int("schema_version", LOG_SCHEMA_VERSION), field_text("benchmark", run->program->name),
-                  field_text("kernel_version", kernel_version()), field_text("start_time", start),
+                  field_text("kernel_version", COFFEECUP_VERSION), field_text("start_time", start),
                   field_json("command", command_json(command)), field_json("options", options_json(run->program->rows)),
                   field_json("mpi", json_incref(run->machine.mpi)), field_int("ranks", run->ranks),
                   field_json("hosts", json_incref(run->machine.hosts)),
