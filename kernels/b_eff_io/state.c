@@ -4,10 +4,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agreement.h"
+#include "clock.h"
 #include "fail.h"
 #include "interrupt.h"
 #include "machine.h"
@@ -66,7 +66,7 @@ void wait_for_all(void)
         MPI_CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
         if (done)
             return;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        pause_ms(1);
     }
 }
 

@@ -24,6 +24,13 @@ static inline double day_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Sleeps, or less if a signal arrives. Safe in a signal handler. */
+static inline void pause_ms(long milliseconds)
+{
+    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
+
 enum { UTC_BYTES = 32 };
 
 /* The time of day for the log, as in 2026-11-20T14:00:00Z. */

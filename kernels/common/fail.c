@@ -6,8 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 /* A turn is longer than a rank needs to print its message and to abort all others. */
 enum { MESSAGE_LENGTH = 1024, ABORT_SECONDS = 10, READ_MS = 100, TURN_MS = 250, MAX_TURNS = 8, MOST_ACTIONS = 4 };
@@ -83,12 +84,6 @@ void fail_together_for(int rank, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     stop_together(EXIT_FAILED, rank, format, arguments);
-}
-
-static void pause_ms(long ms)
-{
-    const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    nanosleep(&pause, NULL);
 }
 
 /* Errors such as a full disk often occur in all processes at once. The lower ranks print first, and their abort

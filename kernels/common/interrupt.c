@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -38,11 +37,17 @@ static sigset_t signal_set(void)
     return set;
 }
 
+/* SIG_BLOCK or SIG_UNBLOCK */
+static void change_mask(int how)
+{
+    const sigset_t set = signal_set();
+    sigprocmask(how, &set, NULL);
+}
+
 /* The note that another process left or, if one of this node was killed or crashed, a note about that one. The keeper
  * of another node that lost a process may be a moment later than the launcher. */
 static bool find_note(char note[NOTE_BYTES])
 {
-    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
     if (note_take(note))
         return true;
     const int lost = peers_lost();
@@ -51,7 +56,7 @@ static bool find_note(char note[NOTE_BYTES])
         return true;
     }
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        nanosleep(&pause, NULL);
+        pause_ms(PAUSE_MS);
         if (note_take(note))
             return true;
     }
@@ -85,8 +90,7 @@ static void print_deadline_reason(void)
 /* Open MPI's launcher sends SIGKILL to all processes as soon as the first one has died of its SIGTERM. */
 static void let_rank_0_die_first(void)
 {
-    const struct timespec moment = {.tv_nsec = 500 * 1000 * 1000};
-    nanosleep(&moment, NULL);
+    pause_ms(500);
 }
 
 static void end_now(int number)
@@ -148,15 +152,13 @@ void interrupt_deadline(unsigned seconds, const char *reason)
 
 void interrupt_hold(void)
 {
-    sigset_t set = signal_set();
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    change_mask(SIG_BLOCK);
 }
 
 void interrupt_release(long records)
 {
     watched.records = records;
-    sigset_t set = signal_set();
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    change_mask(SIG_UNBLOCK);
 }
 
 void interrupt_forget(void)
@@ -165,6 +167,5 @@ void interrupt_forget(void)
     for (int i = 0; i < SIGNALS; i++)
         signal(signals[i], SIG_DFL);
     watched.file = -1;
-    sigset_t set = signal_set();
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    change_mask(SIG_UNBLOCK);
 }

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -168,9 +167,8 @@ static bool close_log(double elapsed_seconds, const char *note, const char *reas
 /* Processes of the run that are still alive may keep files open for a while. */
 static void remove_directory(const struct own_directory *own)
 {
-    const struct timespec pause = {.tv_nsec = ATTEMPT_MS * 1000000L};
     for (int attempt = 0; attempt < ATTEMPTS && !remove_own_directory(own); attempt++)
-        nanosleep(&pause, NULL);
+        pause_ms(ATTEMPT_MS);
 }
 
 /* The process of which a run that left no note and did not close its log says that it was killed or crashed: rank 0, if
@@ -212,9 +210,8 @@ static bool log_has_end(void)
 /* Rank 0 and its keeper may have ended before they could take the note. */
 static void withdraw_note(void)
 {
-    const struct timespec pause = {.tv_nsec = ATTEMPT_MS * 1000000L};
     for (int attempt = 0; attempt < ATTEMPTS && access(note_path(), F_OK) == 0 && !log_has_end(); attempt++)
-        nanosleep(&pause, NULL);
+        pause_ms(ATTEMPT_MS);
     unlink(note_path());
 }
 

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -272,20 +271,19 @@ static struct vendor level_zero = {.prefix = "ze",
                                    .copy = ze_copy,
                                    .synchronize = ze_synchronize};
 
-static const struct {
-    struct vendor *vendor; /* NULL: the host */
-    bool managed;          /* the runtime moves it between the host and the device */
-} kinds[MEMORY_KINDS] = {
-    {NULL, false}, {&cuda, false},       {&cuda, true},       {&hip, false},
-    {&hip, true},  {&level_zero, false}, {&level_zero, true},
+const struct memory_kind memory_kinds[MEMORY_KINDS + 1] = {
+    {"host", NULL, false},
+    {"cuda", &cuda, false},
+    {"cuda-managed", &cuda, true},
+    {"hip", &hip, false},
+    {"hip-managed", &hip, true},
+    {"level-zero", &level_zero, false},
+    {"level-zero-shared", &level_zero, true},
 };
-
-const char *const memory_kind_names[] = {"host",        "cuda",       "cuda-managed",      "hip",
-                                         "hip-managed", "level-zero", "level-zero-shared", NULL};
 
 const char *memory_open(int kind, int place, struct memory_device *device, const char **library)
 {
-    struct vendor *vendor = kinds[kind].vendor;
+    struct vendor *vendor = memory_kinds[kind].vendor;
     const char *problem = open_vendor(vendor);
     if (problem)
         return problem;
@@ -301,20 +299,20 @@ const char *memory_open(int kind, int place, struct memory_device *device, const
 
 const char *memory_allocate(int kind, size_t bytes, char **memory)
 {
-    const struct vendor *vendor = kinds[kind].vendor;
+    const struct vendor *vendor = memory_kinds[kind].vendor;
     void *allocated = NULL;
     if (!vendor) {
         *memory = buffer_allocate(bytes);
         return NULL;
     }
-    const char *problem = vendor->allocate(vendor, kinds[kind].managed, bytes, &allocated);
+    const char *problem = vendor->allocate(vendor, memory_kinds[kind].managed, bytes, &allocated);
     *memory = allocated;
     return problem;
 }
 
 void memory_free(int kind, char *memory, size_t bytes)
 {
-    const struct vendor *vendor = kinds[kind].vendor;
+    const struct vendor *vendor = memory_kinds[kind].vendor;
     if (vendor)
         vendor->release(vendor, memory);
     else
@@ -323,7 +321,7 @@ void memory_free(int kind, char *memory, size_t bytes)
 
 const char *memory_copy(int kind, char *to, const char *from, size_t bytes)
 {
-    const struct vendor *vendor = kinds[kind].vendor;
+    const struct vendor *vendor = memory_kinds[kind].vendor;
     if (vendor)
         return vendor->copy(vendor, to, from, bytes);
     memcpy(to, from, bytes);
@@ -332,6 +330,6 @@ const char *memory_copy(int kind, char *to, const char *from, size_t bytes)
 
 const char *memory_synchronize(int kind)
 {
-    const struct vendor *vendor = kinds[kind].vendor;
+    const struct vendor *vendor = memory_kinds[kind].vendor;
     return vendor ? vendor->synchronize(vendor) : NULL;
 }

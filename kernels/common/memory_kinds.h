@@ -6,11 +6,17 @@
 #ifndef COFFEECUP_MEMORY_KINDS_H
 #define COFFEECUP_MEMORY_KINDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { MEMORY_HOST, MEMORY_KINDS = 7, PCI_ADDRESS_LENGTH = 32, NO_NUMA_NODE = -1 };
-extern const char *const memory_kind_names[]; /* NULL-terminated; `host` is MEMORY_HOST */
+struct memory_kind {
+    const char *name;
+    struct vendor *vendor; /* NULL: the host */
+    bool managed;          /* the runtime moves it between the host and the device */
+};
+extern const struct memory_kind memory_kinds[MEMORY_KINDS + 1]; /* ended by a row without a name */
 
 /* The accelerator of a process. */
 struct memory_device {

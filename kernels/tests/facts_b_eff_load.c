@@ -41,6 +41,14 @@ static json_t *sizes_json(void)
     return sizes;
 }
 
+static json_t *memory_json(void)
+{
+    json_t *list = json_array();
+    for (int kind = 0; kind < MEMORY_KINDS; kind++)
+        json_array_append_new(list, json_string(memory_kinds[kind].name));
+    return list;
+}
+
 static json_t *methods_json(void)
 {
     json_t *averaged = json_object();
@@ -67,8 +75,7 @@ int main(void)
                field_int("latency_loop", LATENCY_LOOP), field_int("longest_loop", default_loops.longest_loop),
                field_int("repetitions", default_loops.repetitions),
                field_json("reductions", names(reduction_names + 1, REDUCTIONS - 1)),
-               field_json("memory_kinds", names(memory_kind_names, MEMORY_KINDS)),
-               field_json("loads", names(load_kind_names, LOAD_KINDS)),
+               field_json("memory_kinds", memory_json()), field_json("loads", names(load_kind_names, LOAD_KINDS)),
                field_text("load_method", methods[METHOD_NONBLOCKING].name),
                field_int("load_file_bytes", FILE_LOAD_BYTES), field_json("counters", counters_json()));
     json_dumpf(facts, stdout, 0);

@@ -50,7 +50,7 @@ static void allocate_device(struct buffers *buffers, int kind, int rank)
         fail_together_for(first,
                           "cannot allocate and fill two buffers of %zu bytes in %s memory: %s; use fewer processes for "
                           "each device or a smaller --memory-per-process",
-                          buffers->bytes, memory_kind_names[kind], text);
+                          buffers->bytes, memory_kinds[kind].name, text);
 }
 
 struct buffers buffers_open(const struct run *run, const struct memories *memories, size_t bytes, size_t send_bytes)
@@ -80,6 +80,6 @@ const char *buffers_received(const struct buffers *buffers, int kind, const char
         return data;
     const char *problem = memory_copy(kind, buffers->staging, data, bytes);
     if (problem)
-        fail("cannot copy received data from %s memory: %s", memory_kind_names[kind], problem);
+        fail("cannot copy received data from %s memory: %s", memory_kinds[kind].name, problem);
     return buffers->staging;
 }

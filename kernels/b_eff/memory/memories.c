@@ -37,8 +37,8 @@ int memories_buffers_on_host(const struct memories *memories)
 static struct pattern in_memory(struct pattern pattern, int first, int second)
 {
     char kinds[PATTERN_NAME_LENGTH];
-    snprintf(kinds, sizeof kinds, first == second ? "-%s" : "-%s-%s", memory_kind_names[first],
-             memory_kind_names[second]);
+    snprintf(kinds, sizeof kinds, first == second ? "-%s" : "-%s-%s", memory_kinds[first].name,
+             memory_kinds[second].name);
     strncat(pattern.name, kinds, sizeof pattern.name - strlen(pattern.name) - 1);
     pattern.memory[0] = first;
     pattern.memory[1] = second;
@@ -68,7 +68,7 @@ void memories_describe_pattern(const struct memories *memories, const struct pat
         return;
     json_t *kinds = json_array();
     for (int end = 0; end < 2; end++)
-        json_array_append_new(kinds, json_string(memory_kind_names[pattern->memory[end]]));
+        json_array_append_new(kinds, json_string(memory_kinds[pattern->memory[end]].name));
     object_add(description, field_json("memory", kinds));
 }
 
@@ -130,7 +130,7 @@ static struct owner open_device(const struct run *run, int kind, const char **li
     const char *problem = memory_open(kind, place_on_node(run), &owner.device, library);
     if (problem) {
         host_name(host);
-        snprintf(text, sizeof text, "--memory %s: %s (rank %d on %s)", memory_kind_names[kind], problem, run->rank,
+        snprintf(text, sizeof text, "--memory %s: %s (rank %d on %s)", memory_kinds[kind].name, problem, run->rank,
                  host);
     }
     if (agree_on_reason(MPI_COMM_WORLD, text, sizeof text) != NO_RANK)
@@ -151,7 +151,7 @@ static bool ask(int kind, bool anyway, json_t **asked)
         char *text = json_dumps(*asked, 0);
         refuse("--memory %s: the MPI library does not state that it supports this memory; asked were %s (null: it does "
                "not know the question). Use an MPI library with this support, or try with --memory-anyway",
-               memory_kind_names[kind], text);
+               memory_kinds[kind].name, text);
     }
     return all;
 }
@@ -163,7 +163,7 @@ static void add_host(struct memories *memories, const struct run *run)
     memories->memory_per_process_bytes = run->memory_per_process_bytes;
     if (memories->description)
         json_array_append_new(memories->description,
-                              OBJECT(field_text("kind", memory_kind_names[MEMORY_HOST]),
+                              OBJECT(field_text("kind", memory_kinds[MEMORY_HOST].name),
                                      field_int("memory_per_process_bytes", run->memory_per_process_bytes)));
 }
 
@@ -176,7 +176,7 @@ static int64_t device_memory(const struct run *run, int kind, int64_t least_byte
         refuse("--memory-per-process %" PRId64
                " is more %s memory than a device has for each of its processes, %" PRId64
                " bytes; choose less or omit the option",
-               run->memory_per_process_bytes, memory_kind_names[kind], least_bytes);
+               run->memory_per_process_bytes, memory_kinds[kind].name, least_bytes);
     return run->memory_per_process_bytes;
 }
 
@@ -195,7 +195,7 @@ static void add_device(struct memories *memories, const struct run *run, int kin
         memories->memory_per_process_bytes = bytes;
     if (owners)
         json_array_append_new(memories->description,
-                              OBJECT(field_text("kind", memory_kind_names[kind]),
+                              OBJECT(field_text("kind", memory_kinds[kind].name),
                                      field_int("memory_per_process_bytes", bytes), field_text("library", library),
                                      field_bool("supported", supported), field_json("asked", asked),
                                      field_json("devices", devices)));

@@ -19,8 +19,8 @@ struct memory_choices {
 };
 
 #define MEMORY_OPTIONS(choices)                                                                                      \
-    LIST_OPTION(                                                                                                     \
-        "memory", &(choices)->kinds, memory_kind_names,                                                              \
+    TABLE_OPTION(                                                                                                    \
+        "memory", &(choices)->kinds, memory_kinds,                                                                   \
         "kinds of memory in which messages are, of the host and of accelerators; each pattern is measured in each\n" \
         "        kind. Default: host, with fewer records in the log"),                                               \
         FLAG_OPTION("memory-anyway", &(choices)->anyway,                                                             \
