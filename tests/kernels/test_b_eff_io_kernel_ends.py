@@ -23,14 +23,8 @@ def test_directory_without_permission_is_a_clear_error(openmpi, tmp_path):
 def test_full_disk_on_one_rank_only_ends_the_run(mpi, tmp_path, faults, type_number):
     """The others go on with their calls, collective or not, and learn of it at the end of the pattern or at the next
     agreement."""
-    done = run(
-        mpi,
-        tmp_path,
-        3,
-        *BRIEF,
-        "--partitions 2,3",
-        env=model(faults, mpi, FAULT_FULL_RANK=1, FAULT_FULL_FILE=f"n2-type{type_number}"),
-    )
+    env = model(faults, mpi, FAULT_FULL_RANK=1, FAULT_FULL_FILE=f"n2-type{type_number}")
+    done = run(mpi, tmp_path, 3, *BRIEF, "--partitions 2,3", env=env)
     assert_failed(done, tmp_path, f"type {TYPES[type_number]}, pattern", "--space-limit", rank=1)
 
 

@@ -11,7 +11,7 @@ import subprocess
 from contextlib import suppress
 
 import pytest
-from builds import OPEN_MPI, PATIENCE, compiler_and_launcher, shared_library
+from builds import OPEN_MPI, PATIENCE, compiler_and_launcher, shared_library, words
 from conftest import read_processes
 from kernel_runs import run, wait_until
 from raw_log import read_log
@@ -21,19 +21,10 @@ from coffeecup.postprocess.logs.reader import LogError
 WORKLOAD = """repetitions = 2; single_file = { process_size = "256KiB"; block_size = "4KiB"; };
 common_file = { process_size = "256KiB"; block_size = "4KiB"; methods = "explicit"; };"""
 OPTIONS = {
-    "b_eff": ["--memory-per-process", "1MiB"],
-    "b_eff_io": [
-        "--directory",
-        "disk",
-        "--memory-per-process",
-        "64MiB",
-        "--scheduled-time",
-        "2",
-        "--space-limit",
-        "1GiB",
-    ],
-    "ftio": ["--directory", "disk", "--input", "8"],
-    "priomark": ["--directory", "disk", "--workload", "workload.cfg"],
+    "b_eff": ["--memory-per-process 1MiB"],
+    "b_eff_io": ["--directory disk --memory-per-process 64MiB --scheduled-time 2 --space-limit 1GiB"],
+    "ftio": ["--directory disk --input 8"],
+    "priomark": ["--directory disk --workload workload.cfg"],
 }
 # Where a process strikes: its kernel, a call, how many of these calls go before, and what the run is doing there.
 WHERE = [
@@ -231,7 +222,7 @@ def calls_of(trace):
 
 def test_keeper_does_not_run_while_a_kernel_measures(tmp_path, openmpi):
     command = [openmpi.mpirun, "-np", "2", "strace", "-qq", "-ff", "-ttt", "-s", "64", "-o", str(tmp_path / "calls")]
-    command += [str(openmpi.bin / "b_eff"), *OPTIONS["b_eff"], "--patterns", "ping_pong", "--repetitions", "1"]
+    command += [str(openmpi.bin / "b_eff"), *words(OPTIONS["b_eff"]), *words(["--patterns ping_pong --repetitions 1"])]
     command += ["--log", str(tmp_path / "log.jsonl")]
     subprocess.run(command, env=os.environ | OPEN_MPI, check=True, capture_output=True, timeout=PATIENCE)
     traces = [list(calls_of(trace)) for trace in tmp_path.glob("calls.*")]

@@ -65,15 +65,8 @@ def test_b_eff_io_on_a_disk_of_known_bandwidth_is_that_bandwidth(openmpi, thrott
     expected |= {name.replace("-", "_"): about(RATE, 0.15) for name in TYPES}
 
     def measured():
-        log = run(
-            openmpi,
-            "b_eff_io",
-            2,
-            throttled_disk,
-            next(logs),
-            *SMALL,
-            "--partitions 2 --scheduled-time 24 --evict --check-all",
-        )
+        options = "--partitions 2 --scheduled-time 24 --evict --check-all"
+        log = run(openmpi, "b_eff_io", 2, throttled_disk, next(logs), *SMALL, options)
         [check] = log.records["data_check"]
         assert (
             check["checked_bytes"]
@@ -118,15 +111,8 @@ def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, di
     """With all types, every byte checked by the kernel, and read back here from the volume."""
     folder = distributed / mpi.name / mpi.settings.get("OMPI_MCA_io", "default")
     folder.mkdir(parents=True)
-    log = run(
-        mpi,
-        "b_eff_io",
-        ranks,
-        folder,
-        tmp_path / "log.jsonl",
-        *SMALL,
-        f"--partitions {ranks} --scheduled-time 3 --space-limit 2GiB --check-all --keep",
-    )
+    options = f"--partitions {ranks} --scheduled-time 3 --space-limit 2GiB --check-all --keep"
+    log = run(mpi, "b_eff_io", ranks, folder, tmp_path / "log.jsonl", *SMALL, options)
     assert log.run["filesystem"]["type"] == "fuse.glusterfs"
     [check] = log.records["data_check"]
     assert check["checked_bytes"] == check["read_bytes"] > 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import kernel_runs
 import pytest
-from builds import OPEN_MPI, SANITIZERS, shared_library
+from builds import OPEN_MPI, SANITIZERS, shared_library, words
 from raw_log import read_log
 
 MIB = 2**20
@@ -75,14 +75,8 @@ def priomark(serial_sanitized, library, tmp_path):
 
     def run(files, wrapper=()):
         made_up.write(files)
-        return made_up.run(
-            serial_sanitized.bin / "priomark",
-            "--workload",
-            tmp_path / "workload.cfg",
-            "--directory",
-            tmp_path / "disk",
-            wrapper=wrapper,
-        )
+        where = ["--workload", tmp_path / "workload.cfg", "--directory", tmp_path / "disk"]
+        return made_up.run(serial_sanitized.bin / "priomark", *where, wrapper=wrapper)
 
     return run
 
@@ -159,23 +153,9 @@ def in_turn(values, ways):
     ]
 
 
-LIMITS = [
-    ("67108864\n", 64 * MIB),
-    ("67108864", 64 * MIB),
-    ("1\n", 1),
-    ("max\n", None),
-    ("9223372036854771712\n", None),
-    ("9" * 40 + "\n", None),
-    ("0\n", None),
-    ("-1\n", None),
-    ("-" + "9" * 40, None),
-    ("12abc\n", None),
-    ("garbage\n", None),
-    ("", None),
-    ("\n", None),
-    (b"\xff\0\n", None),
-    (None, None),
-]
+NO_LIMITS = ["max\n", "9223372036854771712\n", "9" * 40 + "\n", "0\n", "-1\n", "-" + "9" * 40, "12abc\n", "garbage\n"]
+NO_LIMITS += ["", "\n", b"\xff\0\n", None]
+LIMITS = [("67108864\n", 64 * MIB), ("67108864", 64 * MIB), ("1\n", 1), *((text, None) for text in NO_LIMITS)]
 
 
 @pytest.mark.parametrize("text, limit, groups, file", in_turn(LIMITS, [(IN_V2, LIMIT_V2), (IN_V1, LIMIT_V1)]))
@@ -185,28 +165,13 @@ def test_limit_of_a_control_group_is_a_positive_number_or_none(priomark, text, l
     assert log.run["memory_source"] == ("cgroup" if limit else "physical")
 
 
-@pytest.mark.parametrize(
-    "groups",
-    [
-        None,
-        "",
-        "garbage\n",
-        "::\n",
-        ":\n0::\n",
-        "0::/../..\n",
-        "0::" + 5000 * "/x" + "\n",
-        "5:memory:\n",
-        b"\xff:\xff:\xff\n",
-    ],
-)
+NOWHERE = [None, "", "garbage\n", "::\n", ":\n0::\n", "0::/../..\n", "0::" + 5000 * "/x" + "\n", "5:memory:\n"]
+
+
+@pytest.mark.parametrize("groups", [*NOWHERE, b"\xff:\xff:\xff\n"])
 def test_control_groups_that_lead_nowhere_limit_nothing(priomark, groups):
-    _, log = priomark(
-        {
-            "proc/self/cgroup": groups,
-            "sys/fs/cgroup/memory.max": None,
-            "sys/fs/cgroup/memory/memory.limit_in_bytes": None,
-        }
-    )
+    limits = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
+    _, log = priomark({"proc/self/cgroup": groups, **dict.fromkeys(limits)})
     assert (log.run["hosts"][0]["memory_bytes"], log.run["memory_source"]) == (PHYSICAL, "physical")
 
 
@@ -224,19 +189,15 @@ def test_node_that_does_not_tell_its_memory_is_refused(priomark, pages):
     assert log is None and "a node has no memory for its processes: the system reports 0 bytes for each" in error
 
 
+NOT_TOLD = ["0", "-5", "9223372036854775807", "9" * 40, "x"]
+
+
 @pytest.mark.parametrize(
     "text, available",
     [
         ("MemTotal: 9 kB\nMemAvailable:   2048 kB\n", 2 * MIB),
-        ("MemAvailable: 0 kB\n", 0),
-        ("MemAvailable: -5 kB\n", 0),
-        ("MemAvailable: 9223372036854775807 kB\n", 0),
-        ("MemAvailable: " + "9" * 40 + " kB\n", 0),
-        ("MemAvailable: x kB\n", 0),
-        ("garbage", 0),
-        ("x" * 5000, 0),
-        ("", 0),
-        (None, 0),
+        *((f"MemAvailable: {number} kB\n", 0) for number in NOT_TOLD),
+        *((text, 0) for text in ("garbage", "x" * 5000, "", None)),
     ],
 )
 def test_available_memory_is_what_the_system_says_if_that_can_be(priomark, text, available):
@@ -316,19 +277,10 @@ STRANGE = (
     | {LIMIT_V2: "max\n", "proc/meminfo": "garbage", "proc/stat": None, "proc/self/mounts": None, "cores": "2000"}
 )
 KERNELS = {
-    "b_eff": [
-        "--patterns",
-        "ring,ping_pong",
-        "--methods",
-        "sendrecv,blocking",
-        "--longest-loop",
-        1,
-        "--repetitions",
-        1,
-    ],
-    "b_eff_io": ["--partitions", 2, "--scheduled-time", 0.5, "--space-limit", "128MiB", "--directory", "disk"],
-    "ftio": ["--input", 4, "--directory", "disk"],
-    "priomark": ["--workload", "workload.cfg", "--directory", "disk"],
+    "b_eff": "--patterns ring,ping_pong --methods sendrecv,blocking --longest-loop 1 --repetitions 1",
+    "b_eff_io": "--partitions 2 --scheduled-time 0.5 --space-limit 128MiB --directory disk",
+    "ftio": "--input 4 --directory disk",
+    "priomark": "--workload workload.cfg --directory disk",
 }
 
 
@@ -341,7 +293,7 @@ def kernel(request, sanitized, openmpi, library, tmp_path, monkeypatch):
 
     def run(files, *options):
         made_up.write(files)
-        return made_up.run(sanitized / "install" / "bin" / request.param, *KERNELS[request.param], *options)
+        return made_up.run(sanitized / "install" / "bin" / request.param, *words([KERNELS[request.param], *options]))
 
     run.name = request.param
     return run

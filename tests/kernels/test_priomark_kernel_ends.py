@@ -13,18 +13,11 @@ __all__ = ["faults"]  # a fixture
 CHECKED = 'check = true; single_file = { process_size = "64KiB"; block_size = "4KiB"; read_write = "1:1"; };'
 
 
-@pytest.mark.parametrize(
-    "kind, number",
-    [
-        ("flip_read", 3),
-        ("flip_write", 5),
-        ("lost_write", 5),
-        ("misplaced_write", 5),
-        ("flip_read", 16 + 3),
-        ("flip_write", 16 + 1 + 3),
-        ("lost_write", 16 + 1 + 3),
-    ],
-)
+FAULTS = [("flip_read", 3), ("flip_write", 5), ("lost_write", 5), ("misplaced_write", 5)]  # calls of the first pattern
+FAULTS += [("flip_read", 16 + 3), ("flip_write", 16 + 1 + 3), ("lost_write", 16 + 1 + 3)]
+
+
+@pytest.mark.parametrize("kind, number", FAULTS)
 def test_byte_that_is_not_where_it_was_written_is_found(serial, faults, tmp_path, kind, number):
     done = run(serial, tmp_path, CHECKED, env={"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number})
     assert done.returncode == 1
@@ -41,14 +34,9 @@ def test_short_and_interrupted_calls_are_continued(serial, faults, tmp_path, kin
 def test_no_part_is_longer_than_the_whole_wherever_a_process_loses_its_core(serial, faults, tmp_path, reading):
     """The first reading of the clock after the sync ends it, the second one ends the whole, the third one belongs to
     neither."""
-    good(
-        run(
-            serial,
-            tmp_path,
-            'single_file = { process_size = "32KiB"; block_size = "4KiB"; patterns = "write"; methods = "posix"; };',
-            env={"LD_PRELOAD": faults, "FAULT_LATE": reading},
-        )
-    )
+    sizes = 'process_size = "32KiB"; block_size = "4KiB"'
+    workload = f'single_file = {{ {sizes}; patterns = "write"; methods = "posix"; }};'
+    good(run(serial, tmp_path, workload, env={"LD_PRELOAD": faults, "FAULT_LATE": reading}))
     [measured] = of_kind(tmp_path, "measurement")
     late = [measured[f"{part}_seconds"] > 0.9 for part in ("sync", "elapsed")]
     assert late == [reading <= 1, reading <= 2]
@@ -78,12 +66,5 @@ def test_kept_files_are_those_of_the_last_cases(openmpi, tmp_path):
     good(run(openmpi, tmp_path, EVERYTHING, 2, "--keep"))
     [kept] = (tmp_path / "disk").iterdir()
     sizes = {path.name: path.stat().st_size for path in kept.iterdir() if not path.name.startswith(".")}
-    assert sizes == {
-        "common": 256 * KIB,
-        "strided": 192 * KIB,
-        "async": 2 * MIB,
-        "single-000000": 64 * KIB,
-        "single-000001": 64 * KIB,
-        "raw-000000": 64 * KIB,
-        "raw-000001": 64 * KIB,
-    }
+    own = {f"{name}-{rank:06}": 64 * KIB for name in ("single", "raw") for rank in (0, 1)}
+    assert sizes == {"common": 256 * KIB, "strided": 192 * KIB, "async": 2 * MIB, **own}

@@ -156,20 +156,8 @@ def test_seed_gives_the_same_order_again_and_another_seed_another(serial, tmp_pa
 @pytest.mark.parametrize("evict", ["true", "false"])
 def test_files_leave_the_page_cache_where_the_workload_says_so(serial, tmp_path, evict):
     workload = f'evict = {evict}; single_file = {{ process_size = "64KiB"; block_size = "4KiB"; }};'
-    done = subprocess.run(
-        [
-            "strace",
-            "-qq",
-            "-e",
-            "trace=fadvise64",
-            "-y",
-            "-o",
-            tmp_path / "calls",
-            *command(serial, tmp_path, workload, 1),
-        ],
-        capture_output=True,
-        check=False,
-    )
+    trace = f"strace -qq -e trace=fadvise64 -y -o {tmp_path}/calls".split()
+    done = subprocess.run([*trace, *command(serial, tmp_path, workload, 1)], capture_output=True, check=False)
     assert done.returncode == 0
     advised = [
         line

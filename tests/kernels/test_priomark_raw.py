@@ -128,18 +128,10 @@ def assert_left_alone(openmpi, image, tmp_path, text, said):
     assert leftovers(tmp_path) == [] and not (tmp_path / "log.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    "confirm",
-    [
-        "",
-        'confirm = "16MB";',
-        'confirm = "16MiB";',
-        f'confirm = "{DISK_BYTES - 1}";',
-        f'confirm = "0{DISK_BYTES}";',
-        f'confirm = "{DISK_BYTES} ";',
-        'confirm = "yes";',
-    ],
-)
+SIZES = ["16MB", "16MiB", f"{DISK_BYTES - 1}", f"0{DISK_BYTES}", f"{DISK_BYTES} ", "yes"]
+
+
+@pytest.mark.parametrize("confirm", ["", *(f'confirm = "{size}";' for size in SIZES)])
 def test_device_that_is_not_confirmed_is_refused(openmpi, image, device, tmp_path, confirm):
     assert_left_alone(
         openmpi, image, tmp_path, workload(device, confirm), f'not confirmed: set confirm = "{DISK_BYTES}"'

@@ -19,17 +19,7 @@ from system_calls import traced
 MIB = 2**20
 OTHER = {0: 1, 1: 0}  # the process of the other node
 OPTIONS = {
-    "b_eff_io": (
-        *SMALL,
-        "--scheduled-time",
-        "0.3",
-        "--types",
-        "separate",
-        "--partitions",
-        "2",
-        "--space-limit",
-        "64MiB",
-    ),
+    "b_eff_io": (*SMALL, "--scheduled-time 0.3 --types separate --partitions 2 --space-limit 64MiB"),
     "priomark": ("--workload", "workload.cfg"),
 }
 WORKLOAD = """evict = false;
