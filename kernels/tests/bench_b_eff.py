@@ -111,9 +111,8 @@ def bare_loops(options, folder):
         loops = every_loop(measured["log"])
         plan = folder / "plan"
         plan.write_text("".join(f"{loop.method} {loop.message_bytes} {loop.loop_length}\n" for loop in loops))
-        seconds = comparison.json_output(
-            start_mpi(options, options.build / "tests" / "bench_b_eff", BUFFER_MESSAGES * l_max, plan)
-        )
+        program, size = options.build / "tests" / "bench_b_eff", BUFFER_MESSAGES * l_max
+        seconds = comparison.json_output(start_mpi(options, program, size, plan))
         if len(seconds) != len(loops):
             raise ComparisonError(f"bench_b_eff reported {len(seconds)} of {len(loops)} loops")
         timed = [elapsed for loop, elapsed in zip(loops, seconds) if isinstance(loop, Measurement)]

@@ -72,11 +72,8 @@ def bare_loops(options, space_bytes):
         warm(space_bytes)
         arguments = [f"{TYPES.index(kind)}:{chunk}:{call}:{calls}" for kind, chunk, call, calls in plan]
         with tempfile.TemporaryDirectory(dir=options.directory) as folder:
-            found = json_output(
-                start_mpi(
-                    options, options.build / "tests" / "bench_b_eff_io", folder, *arguments, processes=options.processes
-                )
-            )
+            loops = options.build / "tests" / "bench_b_eff_io"
+            found = json_output(start_mpi(options, loops, folder, *arguments, processes=options.processes))
         return speeds([taken for method in METHODS for taken in found[method]], options)
 
     return Comparison("bare loops", run_kernel, run_peer)
@@ -90,23 +87,10 @@ def run_b_eff_io(options, space_bytes):
     """The measurements, pass by pass, pattern by pattern."""
     with tempfile.TemporaryDirectory(dir=options.directory) as folder:
         log = Path(folder, "log.jsonl")
-        start_mpi(
-            options,
-            options.build / "b_eff_io" / "b_eff_io",
-            "--directory",
-            folder,
-            "--log",
-            log,
-            "--scheduled-time",
-            SCHEDULED_SECONDS,
-            "--partitions",
-            options.processes,
-            "--largest-chunk",
-            options.largest_chunk,
-            "--space-limit",
-            space_bytes,
-            processes=options.processes,
-        )
+        kernel, processes = options.build / "b_eff_io" / "b_eff_io", options.processes
+        limits = f"--scheduled-time {SCHEDULED_SECONDS} --space-limit {space_bytes} --partitions {processes}".split()
+        where = ("--directory", folder, "--log", log, "--largest-chunk", options.largest_chunk)
+        start_mpi(options, kernel, *where, *limits, processes=processes)
         return read_log(log).all(Measurement)
 
 

@@ -46,17 +46,8 @@ def bare_loop(options):
     def run_kernel(_):
         with tempfile.TemporaryDirectory(dir=options.directory) as folder:
             log = Path(folder, "ftio.jsonl")
-            start_mpi(
-                options,
-                options.build / "ftio" / "ftio",
-                "--input",
-                options.input,
-                "--directory",
-                folder,
-                "--log",
-                log,
-                processes=options.processes,
-            )
+            where = ("--input", options.input, "--directory", folder, "--log", log)
+            start_mpi(options, options.build / "ftio" / "ftio", *where, processes=options.processes)
             table = measurement_table([read_log(log)])
         calls = table[table["activity"].isin(CALLS)]
         seconds = {stage: calls.loc[calls["stage"] == stage, "mean_seconds"].sum() for stage in STAGES}
@@ -64,17 +55,8 @@ def bare_loop(options):
 
     def run_peer(_):
         with tempfile.TemporaryDirectory(dir=options.directory) as folder:
-            return speeds(
-                json_output(
-                    start_mpi(
-                        options,
-                        options.build / "tests" / "bench_ftio",
-                        options.input,
-                        folder,
-                        processes=options.processes,
-                    )
-                )
-            )
+            loop = options.build / "tests" / "bench_ftio"
+            return speeds(json_output(start_mpi(options, loop, options.input, folder, processes=options.processes)))
 
     return Comparison("bare loop", run_kernel, run_peer)
 

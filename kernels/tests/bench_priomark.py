@@ -36,14 +36,8 @@ PATTERNS = {
 }
 MODES = ("direct", "buffered", "cached")
 # fio reports its time in whole milliseconds: a run has to take some hundreds of them
-FILE_BYTES = {
-    ("direct", 4): 32 * MIB,
-    ("direct", 64): 256 * MIB,
-    ("buffered", 4): 256 * MIB,
-    ("buffered", 64): 256 * MIB,
-    ("cached", 4): 512 * MIB,
-    ("cached", 64): 1024 * MIB,
-}
+FILE_BYTES = {("direct", 4): 32 * MIB, ("direct", 64): 256 * MIB, ("cached", 4): 512 * MIB, ("cached", 64): 1024 * MIB}
+FILE_BYTES |= dict.fromkeys([("buffered", 4), ("buffered", 64)], 256 * MIB)
 DEFAULT = {
     *product(PATTERNS, (4,), ("direct",)),
     *product(("read", "rewrite", "random-read-write"), (64,), ("direct",)),
@@ -84,15 +78,8 @@ def priomark(options, folder, name, file_bytes, block_bytes, mode, seed):
         f'methods = "{"posix-direct" if mode == "direct" else "posix"}"; }};'
     )
     log = folder / "log.jsonl"
-    start(
-        options.build / "priomark" / "priomark",
-        "--workload",
-        folder / "workload.cfg",
-        "--directory",
-        folder,
-        "--log",
-        log,
-    )
+    where = ("--workload", folder / "workload.cfg", "--directory", folder, "--log", log)
+    start(options.build / "priomark" / "priomark", *where)
     [measured] = read_log(log).all(Measurement)
     return (measured.read_bytes + measured.written_bytes) / measured.elapsed_seconds
 
@@ -101,31 +88,16 @@ def fio(_, folder, name, file_bytes, block_bytes, mode, seed):
     """Bytes per second of fio's runtime, which includes the sync at the end. Sizes are in bytes: fio takes KiB for
     1000."""
     program, words = program_on_path("fio", "apt-get install fio"), PATTERNS[name][2]
-    file = [
-        f"--filename={folder}/file",
-        f"--size={file_bytes}",
-        "--end_fsync=1",
-        "--fallocate=none",
-        "--output-format=json",
-    ]
+    how = f"--size={file_bytes} --end_fsync=1 --fallocate=none --output-format=json"
+    file = [f"--filename={folder}/file", *how.split()]
     if name != "write":
         start(program, "--name=fill", *file, f"--bs={MIB}", "--rw=write")
     if words is None:
         words = [f"--read_iolog={requests(folder, name, file_bytes // block_bytes, block_bytes, seed)}"]
     # priomark gives Linux no hint of the order, and does not change the data between requests
-    text = start(
-        program,
-        "--name=measured",
-        *file,
-        f"--bs={block_bytes}",
-        "--ioengine=psync",
-        "--thread=0",
-        "--fadvise_hint=0",
-        "--scramble_buffers=0",
-        f"--invalidate={int(mode == 'buffered')}",
-        f"--direct={int(mode == 'direct')}",
-        *words,
-    )
+    how = "--name=measured --ioengine=psync --thread=0 --fadvise_hint=0 --scramble_buffers=0"
+    how += f" --bs={block_bytes} --invalidate={int(mode == 'buffered')} --direct={int(mode == 'direct')}"
+    text = start(program, *how.split(), *file, *words)
     [job] = json.loads(text)["jobs"]
     moved = job["read"]["io_bytes"] + job["write"]["io_bytes"]
     if moved != file_bytes:
@@ -146,10 +118,8 @@ def requests(folder, name, count, block_bytes, seed):
         for number, read in zip(order, is_read, strict=True)
     ]
     path = folder / "requests"
-    path.write_text(
-        "\n".join(["fio version 2 iolog", f"{folder}/file add", f"{folder}/file open", *lines, f"{folder}/file close"])
-        + "\n"
-    )
+    first = ["fio version 2 iolog", f"{folder}/file add", f"{folder}/file open"]
+    path.write_text("\n".join([*first, *lines, f"{folder}/file close"]) + "\n")
     return path
 
 

@@ -110,21 +110,13 @@ def start(*command, folder=None):
     """The standard output of a program."""
     command = list(map(str, command))
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=os.environ | ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
+        captured = {"capture_output": True, "text": True, "timeout": TIMEOUT_SECONDS, "check": False}
+        done = subprocess.run(command, cwd=folder, env=os.environ | ENVIRONMENT, **captured)  # noqa: PLW1510
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ComparisonError(str(error)) from None
     if done.returncode != 0:
-        raise ComparisonError(
-            f"{' '.join(command)} failed with exit code {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        )
+        text = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        raise ComparisonError(f"{' '.join(command)} failed with exit code {done.returncode}:\n{text}")
     return done.stdout
 
 
@@ -178,10 +170,8 @@ def wait_for_idle_machine(most_cores):
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (busy := busy_cores()) > most_cores:
         if time.monotonic() > deadline:
-            raise ComparisonError(
-                f"other processes use {busy:.1f} cores for {PATIENCE_SECONDS} s: measure on an idle machine, or raise "
-                "--busy-cores"
-            )
+            busiest = f"other processes use {busy:.1f} cores for {PATIENCE_SECONDS} s"
+            raise ComparisonError(f"{busiest}: measure on an idle machine, or raise --busy-cores")
 
 
 def speeds(run, name, number, cases=None):
