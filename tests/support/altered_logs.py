@@ -5,14 +5,8 @@ import copy
 
 from hypothesis import strategies as st
 
-VALUES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-1, 2**63),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text(max_size=5),
-    st.lists(st.floats(0, 10), max_size=5),
-)
+NUMBERS = (st.integers(-1, 2**63), st.floats(allow_nan=False, allow_infinity=False))
+VALUES = st.one_of(st.none(), st.booleans(), *NUMBERS, st.text(max_size=5), st.lists(st.floats(0, 10), max_size=5))
 
 
 def altered(data, records):

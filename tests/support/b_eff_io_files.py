@@ -65,13 +65,9 @@ def files_by_definition(log, place, folder):
                     for r in log
                     if r["record"] == "pattern_type" and (r["partition"], r["type"]) == (processes, name)
                 }
-                holes = [
-                    np.zeros(segment - data.size, dtype=np.uint8) for data in own[:-1]
-                ]  # where calls were left out
-                yield (
-                    f"n{processes}-type{number}",
-                    np.concatenate([part for pair in zip(own, holes) for part in pair] + own[-1:]),
-                )
+                holes = [np.zeros(segment - data.size, dtype=np.uint8) for data in own[:-1]]  # calls that were left out
+                parts = [part for pair in zip(own, holes) for part in pair]
+                yield f"n{processes}-type{number}", np.concatenate(parts + own[-1:])
             else:
                 yield f"n{processes}-type{number}", strided(own, [r for r, _ in patterns], processes)
 
@@ -80,21 +76,11 @@ def separate(place, number, patterns, files):
     counts = [list(own_counts(place, patterns, file, rank)) for rank, file in enumerate(files)]
     for which, (write, rewrite) in enumerate(patterns):
         for record, made in ((write, [own[which][0] for own in counts]), (rewrite, [own[which][1] for own in counts])):
-            assert (min(made), max(made), sum(made)) == (
-                record["calls_min"],
-                record["calls_max"],
-                record["calls_sum"],
-            ), record
+            stated = [record[f"calls_{name}"] for name in ("min", "max", "sum")]
+            assert [min(made), max(made), sum(made)] == stated, record
     for rank, own in enumerate(counts):
-        yield (
-            f"n{len(files)}-type{number}-rank{rank}",
-            np.concatenate(
-                [
-                    own_sequence(place, write, written, rewritten, rank)
-                    for (write, _), (written, rewritten) in zip(patterns, own)
-                ]
-            ),
-        )
+        made = [own_sequence(place, write, *counts, rank) for (write, _), counts in zip(patterns, own)]
+        yield f"n{len(files)}-type{number}-rank{rank}", np.concatenate(made)
 
 
 def own_counts(place, patterns, file, rank):

@@ -46,15 +46,9 @@ class Kernel:
 
     @contextmanager
     def started(self, ranks, *options, log=None, environment=OPEN_MPI, before=()):
-        process = subprocess.Popen(
-            self.command(ranks, options, log or self.log, before),
-            env=os.environ | environment,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        command, env = self.command(ranks, options, log or self.log, before), os.environ | environment
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+        process = subprocess.Popen(command, env=env, cwd=self.folder, **pipes)
         try:
             yield process
         finally:

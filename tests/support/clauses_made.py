@@ -10,24 +10,17 @@ from coffeecup.postprocess.acceptance.evaluation import evaluate_clause
 from coffeecup.postprocess.acceptance.terms import Terms
 from coffeecup.postprocess.logs.records import Filesystem
 
-CLAUSE = Clause(
-    name="bandwidth",
-    benchmark="b_eff",
-    metric="b_eff",
-    unit="MByte/s",
-    system="hawk",
-    partition="rome",
-    processes=256,
-    hosts=None,
-    directory=None,
-    filesystem=None,
-    floor=1000.0,
-    ceiling=None,
-    official=False,
-    repetitions=2,
-    statistic="median",
-    excluded_nodes={},
-)
+PLACE = {"system": "hawk", "partition": "rome", "processes": 256, "hosts": None, "directory": None, "filesystem": None}
+VALUE = {
+    "benchmark": "b_eff",
+    "metric": "b_eff",
+    "unit": "MByte/s",
+    "floor": 1000.0,
+    "ceiling": None,
+    "official": False,
+}
+AGREED = {"repetitions": 2, "statistic": "median", "excluded_nodes": {}}
+CLAUSE = Clause(name="bandwidth", **PLACE, **VALUE, **AGREED)
 
 
 def log(start="2026-12-01T23:59:59Z", files=(), library="Open MPI v4.1.4, Debian", **build):
@@ -41,24 +34,13 @@ def log(start="2026-12-01T23:59:59Z", files=(), library="Open MPI v4.1.4, Debian
 
 def run(value=1000.0, breaches=(), cache_affected=(), qualifications=(), **other):
     """A run that counts for CLAUSE, unless `other` changes it."""
-    made = {
-        "benchmark": "b_eff",
-        "system": "hawk",
-        "partition": "rome",
-        "processes": 256,
-        "hosts": ("n1", "n2"),
-        "filesystem": Filesystem(**file_system("lustre", directory="/scratch/run")),
-        "kernel_version": "1.0",
-        "refusals": (),
-        "reported": None,
-        "parameters": {},
-        "score": SimpleNamespace(
-            breaches=breaches, cache_affected=cache_affected, qualifications=(*breaches, *qualifications), log=log()
-        ),
-    } | other
-    return SimpleNamespace(
-        **made, metric=lambda name: SimpleNamespace(value=value) if name == "b_eff" and value is not None else None
-    )
+    place = {"benchmark": "b_eff", "system": "hawk", "partition": "rome", "processes": 256, "hosts": ("n1", "n2")}
+    system = Filesystem(**file_system("lustre", directory="/scratch/run"))
+    found = {"breaches": breaches, "cache_affected": cache_affected, "qualifications": (*breaches, *qualifications)}
+    made = {**place, "filesystem": system, "kernel_version": "1.0", "refusals": (), "reported": None, "parameters": {}}
+    made |= {"score": SimpleNamespace(**found, log=log())} | other
+    metric = None if value is None else SimpleNamespace(value=value)
+    return SimpleNamespace(**made, metric=lambda name: metric if name == "b_eff" else None)
 
 
 def verdict(clause, *runs, **terms):

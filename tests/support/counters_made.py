@@ -63,13 +63,8 @@ def with_counters(records, sources, values, phase="run", seconds=None, longest=N
     records = [record for record in records if record.get("phase") != phase]
     before = "counters" if phase == "idle" else "activity"
     place = next(number for number, record in enumerate(records) if record["record"] == before)
-    counted = {
-        "record": "counters",
-        "phase": phase,
-        "elapsed_seconds": seconds or records[place]["elapsed_seconds"],
-        "longest_seconds": longest or seconds or records[place]["elapsed_seconds"],
-        "sources": deepcopy(sources),
-        "absent": ["cray_energy"],
-        "hosts": [host(own) for own in values],
-    }
+    elapsed = seconds or records[place]["elapsed_seconds"]
+    times = {"elapsed_seconds": elapsed, "longest_seconds": longest or elapsed}
+    known = {"record": "counters", "phase": phase, "sources": deepcopy(sources), "absent": ["cray_energy"]}
+    counted = {**known, **times, "hosts": [host(own) for own in values]}
     return [*records[:place], counted, *records[place:]]

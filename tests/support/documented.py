@@ -38,15 +38,8 @@ class Command:
     output: tuple
 
     def follow(self, folder, environment):
-        done = subprocess.run(
-            ["bash", "-c", self.text],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "check": False}
+        done = subprocess.run(["bash", "-c", self.text], cwd=folder, env=environment, **both)  # noqa: PLW1510
         assert done.returncode == 0, f"{self.text}\n{done.stdout}"
         pattern = ".*".join(
             r"^" + r".*".join(re.escape(part) for part in line.split("...")) + r"$" for line in self.output

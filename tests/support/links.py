@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
+from builds import run
 
 NETWORK = "10.231.7"
 SWITCH = 254
@@ -25,12 +26,10 @@ SYSTEM = ("tcp_rmem=4096 8388608 8388608", "tcp_wmem=4096 8388608 8388608", "tcp
 
 
 def root(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    done = run([str(word) for word in command])
     if done.returncode != 0:
-        pytest.skip(
-            f"a link of known bandwidth needs network namespaces and traffic control: {' '.join(command)}: "
-            f"{done.stderr.strip()}"
-        )
+        needed = "a link of known bandwidth needs network namespaces and traffic control"
+        pytest.skip(f"{needed}: {' '.join(command)}: {done.stderr.strip()}")
 
 
 def missing():
@@ -102,16 +101,12 @@ def connect(made):
 
 def parameters(eager=0):
     """Open MPI's parameters: TCP over the links, with messages of up to `eager` byte in one piece."""
-    return {
-        "oob_tcp_if_include": f"{NETWORK}.0/24",
-        "btl": "self,tcp",
-        "pml": "ob1",
-        "btl_tcp_if_include": f"{NETWORK}.0/24",
-        # the cores are also those of all hosts' network threads, which waiting processes would starve
-        "mpi_yield_when_idle": "1",
-        # no handshake per message: the answer of one direction would queue behind the data of the other
-        **({"btl_tcp_eager_limit": str(eager), "btl_tcp_max_send_size": str(eager)} if eager else {}),
-    }
+    network = f"{NETWORK}.0/24"
+    # no handshake per message: the answer of one direction would queue behind the data of the other
+    sizes = dict.fromkeys(("btl_tcp_eager_limit", "btl_tcp_max_send_size"), str(eager)) if eager else {}
+    tcp = {"oob_tcp_if_include": network, "btl": "self,tcp", "pml": "ob1", "btl_tcp_if_include": network}
+    # the cores are also those of all hosts' network threads, which waiting processes would starve
+    return {**tcp, "mpi_yield_when_idle": "1", **sizes}
 
 
 def pinned(core):

@@ -81,21 +81,13 @@ def times(machine: Machine, rng, noise: Callable, plan: list[list[tuple[int, int
     loops = np.repeat(np.arange(len(plan)), [len(matching) for matching in plan])
     usual = np.concatenate([1 / rates(machine, np.array(matching).reshape(-1, 2)) for matching in plan])
     disturbed = noise(rng, machine, loops, pairs)
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "unit": [f"{scope}{loop}" for loop in loops],
-                    "condition": scope + condition,
-                    "first": pairs[:, 0],
-                    "second": pairs[:, 1],
-                    "seconds": BYTES / BYTES_PER_SECOND * (1 + place) * usual * disturbed[:, place],
-                }
-            )
-            for place, condition in enumerate(CONDITIONS)
-        ],
-        ignore_index=True,
-    )
+    loops_of = [f"{scope}{loop}" for loop in loops]
+    tables = []
+    for place, condition in enumerate(CONDITIONS):
+        seconds = BYTES / BYTES_PER_SECOND * (1 + place) * usual * disturbed[:, place]
+        nodes = {"first": pairs[:, 0], "second": pairs[:, 1]}
+        tables.append(pd.DataFrame({"unit": loops_of, "condition": scope + condition, **nodes, "seconds": seconds}))
+    return pd.concat(tables, ignore_index=True)
 
 
 # --- noise: factors of the times, (pairs of all matchings, conditions) -----------------------------------------------

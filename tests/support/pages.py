@@ -6,11 +6,10 @@ import html
 import json
 import re
 import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import pytest
-from builds import PATIENCE
+from builds import run
 from logs_made import first
 from logs_made_b_eff import averaged_log
 
@@ -87,33 +86,12 @@ def accessible(page):
 
 def browse(path, folder, *options):
     """Output and log of a headless browser that opened the page offline."""
-    done = subprocess.run(
-        check=False,
-        args=[
-            CHROMIUM,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--no-first-run",
-            f"--user-data-dir={folder / 'profile'}",
-            "--enable-logging=stderr",
-            f"--log-net-log={folder / 'net.json'}",
-            "--host-resolver-rules=MAP * ~NOTFOUND",
-            *options,
-            path.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    return (
-        done.stdout,
-        [line for line in done.stderr.splitlines() if "CONSOLE" in line],
-        (folder / "net.json").read_text(),
-    )
+    usual = "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
+    files = (f"--user-data-dir={folder / 'profile'}", f"--log-net-log={folder / 'net.json'}")
+    offline = ("--no-first-run", "--disable-sync", "--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND")
+    done = run([CHROMIUM, *usual.split(), *files, *offline, *options, path.as_uri()])
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return done.stdout, console, (folder / "net.json").read_text()
 
 
 # Pages in frames, which are measured from outside, because the pages themselves run no script.

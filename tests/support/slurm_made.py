@@ -175,27 +175,18 @@ def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=(
         stored = "AccountingStorageType=accounting_storage/none"
         if accounting:
             stored = start_accounting(folder, port + all_nodes + 1, start)
-        conf.write_text(
-            CONFIGURATION.format(
-                folder=folder,
-                port=port,
-                address=f"{NETWORK}.{SWITCH}" if linked else "127.0.0.1",
-                machines=machines.format(
-                    here="NodeHostname=localhost NodeAddr=127.0.0.1",
-                    addresses=f"{NETWORK}.[1-{all_nodes}]",
-                    first=port + 1,
-                    last=port + all_nodes,
-                    ports=range(port + 1, port + all_nodes + 1),
-                    nodes=nodes,
-                    all_nodes=all_nodes,
-                    cores=cores,
-                ),
-                auth="auth/munge" if accounting else "auth/none",
-                credentials="cred/munge" if accounting else "cred/none",
-                accounting=stored + ENFORCED * bool(accounts),
-                gathered=ENERGY_GATHERED if cray else NOTHING_GATHERED,
-            )
-        )
+        node_ports = range(port + 1, port + all_nodes + 1)
+        places = {"here": "NodeHostname=localhost NodeAddr=127.0.0.1", "addresses": f"{NETWORK}.[1-{all_nodes}]"}
+        numbers = {"first": node_ports[0], "last": node_ports[-1], "ports": node_ports, "nodes": nodes, "cores": cores}
+        values = {
+            "machines": machines.format(**places, **numbers, all_nodes=all_nodes),
+            "address": f"{NETWORK}.{SWITCH}" if linked else "127.0.0.1",
+            "accounting": stored + ENFORCED * bool(accounts),
+            "gathered": ENERGY_GATHERED if cray else NOTHING_GATHERED,
+        }
+        checked = "munge" if accounting else "none"
+        values |= {"auth": f"auth/{checked}", "credentials": f"cred/{checked}"}
+        conf.write_text(CONFIGURATION.format(folder=folder, port=port, **values))
         start(*within, "slurmctld", "-D", "-c", "-f", str(conf))
         for node in range(1, all_nodes + 1):
             where = linked.enter(linked.hosts[node - 1]) if linked else ()
