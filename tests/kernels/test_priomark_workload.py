@@ -149,11 +149,7 @@ def damaged(draw):
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.integers(0, 30)))
-        piece = draw(
-            st.one_of(
-                st.sampled_from([*WORDS.split(), "\n"]), st.just(text[start:end] * 2), st.just(""), st.text(max_size=5)
-            )
-        )
+        piece = draw(st.one_of(PIECES, st.just(text[start:end] * 2), st.just(""), st.text(max_size=5)))
         text = text[:start] + piece + text[end:]
     return text
 
