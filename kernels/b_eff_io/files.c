@@ -16,7 +16,7 @@
 
 enum { NAME_LENGTH = 64, FILE_PATH_LENGTH = 4096 };
 
-static void file_path(const struct now *now, char path[FILE_PATH_LENGTH])
+static void file_path(const struct step *now, char path[FILE_PATH_LENGTH])
 {
     char name[NAME_LENGTH];
     if (now->row->separate)
@@ -39,14 +39,14 @@ static double slowest(MPI_Comm comm, double since)
     return agree_on_times(comm, MPI_Wtime() - since).slowest;
 }
 
-static void begin_stream(struct now *now)
+static void begin_stream(struct step *now)
 {
     now->stream = (struct stream){.comm = now->comm, .seed = now->state->request->seed, .hints = MPI_INFO_NULL};
     MPI_CHECK(MPI_Comm_rank(now->comm, &now->stream.rank));
     MPI_CHECK(MPI_Comm_size(now->comm, &now->stream.ranks));
 }
 
-void open_files(struct now *now, int64_t chunk_bytes, struct files *files)
+void open_files(struct step *now, int64_t chunk_bytes, struct files *files)
 {
     char path[FILE_PATH_LENGTH];
     struct problem problem = {0};
@@ -73,7 +73,7 @@ void open_files(struct now *now, int64_t chunk_bytes, struct files *files)
     mpi_io_log_component(now->state->run->log, now->stream.file);
 }
 
-void check_file_size(struct now *now, int64_t expected_bytes, struct files *files)
+void check_file_size(struct step *now, int64_t expected_bytes, struct files *files)
 {
     struct problem problem = {0};
     MPI_Offset size = 0;
@@ -88,7 +88,7 @@ void check_file_size(struct now *now, int64_t expected_bytes, struct files *file
     stop_on_problem(now, &problem);
 }
 
-void close_files(struct now *now, struct files *files)
+void close_files(struct step *now, struct files *files)
 {
     struct problem problem = {0};
     MPI_CHECK(MPI_Barrier(now->comm));
@@ -103,7 +103,7 @@ void close_files(struct now *now, struct files *files)
     }
 }
 
-void remove_files(const struct now *now)
+void remove_files(const struct step *now)
 {
     char path[FILE_PATH_LENGTH];
     struct problem problem = {0};

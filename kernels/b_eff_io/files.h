@@ -16,14 +16,14 @@ struct files {
 
 /* All are collective over the partition and end the run if a process fails. `chunk_bytes` selects hints; 0: only those
  * of whole files. */
-void open_files(struct now *now, int64_t chunk_bytes, struct files *files);
+void open_files(struct step *now, int64_t chunk_bytes, struct files *files);
 
 /* Compares the size of the file with `expected_bytes`, because not every library reports a full disk. */
-void check_file_size(struct now *now, int64_t expected_bytes, struct files *files);
+void check_file_size(struct step *now, int64_t expected_bytes, struct files *files);
 
-void close_files(struct now *now, struct files *files);
+void close_files(struct step *now, struct files *files);
 
 /* Removes them, so that the next ones are new. */
-void remove_files(const struct now *now);
+void remove_files(const struct step *now);
 
 #endif

@@ -18,7 +18,7 @@
 /* --- one pattern type --------------------------------------------------------------------------------------------- */
 
 /* The counts of a size-driven type are known before its first access and determine the size of the segments. */
-static void plan_segments(struct now *now)
+static void plan_segments(struct step *now)
 {
     const struct request *request = now->state->request;
     int64_t counts[PATTERNS], used;
@@ -32,7 +32,7 @@ static void plan_segments(struct now *now)
 }
 
 /* Returns the end of the last pattern: in the file or, for types with segments, in the segment. */
-static int64_t measure_patterns(struct now *now)
+static int64_t measure_patterns(struct step *now)
 {
     const struct request *request = now->state->request;
     int64_t start = 0;
@@ -51,7 +51,7 @@ static int64_t measure_patterns(struct now *now)
 }
 
 /* Where each process has a file of its own, and the file system tells which server holds it. */
-static void write_layout(const struct now *now, const struct files *files)
+static void write_layout(const struct step *now, const struct files *files)
 {
     json_t *layout = now->row->separate ? layout_json(now->state->run, now->in_order, files->layout.server) : NULL;
     if (layout)
@@ -59,7 +59,7 @@ static void write_layout(const struct now *now, const struct files *files)
                   layout_record_json(&(struct subject){now->processes, now->method, now->row}, layout));
 }
 
-static void note_type(struct now *now, const struct type_result *result, json_t *hints)
+static void note_type(struct step *now, const struct type_result *result, json_t *hints)
 {
     struct state *state = now->state;
     json_t *striping = striping_json(now->in_order, &result->files.layout, !now->row->separate);
@@ -72,7 +72,7 @@ static void note_type(struct now *now, const struct type_result *result, json_t 
     state->summary->seconds[now->partition][now->method][now->type] = type_seconds(result);
 }
 
-static void measure_type(struct now *now)
+static void measure_type(struct step *now)
 {
     struct type_result result = {0};
     now->row = type_of(now->state->request, now->type);
@@ -100,7 +100,7 @@ static void measure_type(struct now *now)
 
 /* A process that reads the part of another one makes the calls that the other one has made. A process is found in
  * `readers` by the rank of the process whose part it reads. */
-static void exchange_counts(MPI_Comm comm, MPI_Comm readers, struct past *past)
+static void exchange_counts(MPI_Comm comm, MPI_Comm readers, struct earlier_passes *past)
 {
     int rank;
     MPI_CHECK(MPI_Comm_rank(comm, &rank));
@@ -109,7 +109,7 @@ static void exchange_counts(MPI_Comm comm, MPI_Comm readers, struct past *past)
                                        MPI_ANY_SOURCE, i, readers, MPI_STATUS_IGNORE));
 }
 
-static MPI_Comm make_readers(const struct state *state, MPI_Comm comm, struct past *past)
+static MPI_Comm make_readers(const struct state *state, MPI_Comm comm, struct earlier_passes *past)
 {
     const struct machine *machine = &state->run->machine;
     MPI_Comm readers = read_communicator(comm, machine->leader, read_shift(comm, machine->leader, machine->nodes));
@@ -121,15 +121,15 @@ static MPI_Comm make_readers(const struct state *state, MPI_Comm comm, struct pa
 static void measure_partition(struct state *state, const MPI_Comm comms[], enum method_number method, int partition)
 {
     const bool shifted = state->request->read_shift && method == METHOD_READ && comms[partition] != MPI_COMM_NULL;
-    struct now now = {.state = state,
-                      .past = &state->past[partition],
-                      .method = method,
-                      .partition = partition,
-                      .processes = state->request->partition[partition],
-                      .comm =
-                          shifted ? make_readers(state, comms[partition], &state->past[partition]) : comms[partition],
-                      .in_order = comms[partition],
-                      .start_seconds = MPI_Wtime()};
+    struct step now = {.state = state,
+                       .past = &state->past[partition],
+                       .method = method,
+                       .partition = partition,
+                       .processes = state->request->partition[partition],
+                       .comm =
+                           shifted ? make_readers(state, comms[partition], &state->past[partition]) : comms[partition],
+                       .in_order = comms[partition],
+                       .start_seconds = MPI_Wtime()};
     const bool takes_part = now.comm != MPI_COMM_NULL;
     interrupt_deadline(0, NULL); /* a process that only waits has no deadline */
     for (int type = 0; takes_part && type < TYPES; type++) {

@@ -17,7 +17,7 @@ static const double overrun_factor = 2;       /* maximum time of a partition ove
 /* --- where the data of a call comes from -------------------------------------------------------------------------- */
 
 /* Every partition, pattern, pass and process has content of its own. */
-static uint32_t source_of(const struct now *now, bool rewritten)
+static uint32_t source_of(const struct step *now, bool rewritten)
 {
     const int pass = (now->partition * PATTERNS + now->number) * 2 + rewritten;
     return (uint32_t)random_number((uint64_t)pass << 32, (uint64_t)now->stream.rank);
@@ -26,19 +26,19 @@ static uint32_t source_of(const struct now *now, bool rewritten)
 /* A rewrite that reached its time limit left the rest of the first pass unchanged. */
 static uint32_t source_of_call(void *context, int64_t call)
 {
-    const struct now *now = context;
+    const struct step *now = context;
     return source_of(now, call < now->past->rewritten[now->number]);
 }
 
 /* --- how many calls ----------------------------------------------------------------------------------------------- */
 
-static double scheduled_seconds(const struct now *now, const struct pattern *pattern)
+static double scheduled_seconds(const struct step *now, const struct pattern *pattern)
 {
     return now->state->request->scheduled_seconds / METHODS * pattern->units / SUM_UNITS;
 }
 
 /* Remaining time of the partition until the end of this access method, by rank 0's clock. Collective. */
-static double seconds_to_overrun(const struct now *now)
+static double seconds_to_overrun(const struct step *now)
 {
     const double limit = overrun_factor * now->state->request->scheduled_seconds * (now->method + 1) / METHODS;
     double left = limit - now->past->spent_seconds - (MPI_Wtime() - now->start_seconds - now->check_seconds);
@@ -48,7 +48,7 @@ static double seconds_to_overrun(const struct now *now)
 
 /* Reduces the calls of a size-driven pattern, to at least one, if the partition would take too long with all of them.
  * In the write pass the duration of a call is not known. */
-static int64_t calls_in_time(const struct now *now, int64_t calls)
+static int64_t calls_in_time(const struct step *now, int64_t calls)
 {
     const double left = seconds_to_overrun(now);
     if (now->method == METHOD_WRITE)
@@ -59,7 +59,7 @@ static int64_t calls_in_time(const struct now *now, int64_t calls)
 }
 
 /* The number of calls of this process by the definition. */
-static int64_t defined_calls(const struct now *now, const struct pattern *pattern)
+static int64_t defined_calls(const struct step *now, const struct pattern *pattern)
 {
     if (now->method != METHOD_WRITE)
         return now->past->written[now->number];
@@ -70,7 +70,7 @@ static int64_t defined_calls(const struct now *now, const struct pattern *patter
                : size_driven_count(now->state->request->pattern, now->number, now->past->written_least);
 }
 
-static struct limits limits_of(const struct now *now, const struct pattern *pattern)
+static struct limits limits_of(const struct step *now, const struct pattern *pattern)
 {
     const struct state *state = now->state;
     const struct request *request = state->request;
@@ -95,10 +95,10 @@ static struct limits limits_of(const struct now *now, const struct pattern *patt
 
 /* --- what was measured -------------------------------------------------------------------------------------------- */
 
-static void note_result(struct now *now, const struct pattern *pattern, const struct result *result)
+static void note_result(struct step *now, const struct pattern *pattern, const struct result *result)
 {
     struct state *state = now->state;
-    struct past *past = now->past;
+    struct earlier_passes *past = now->past;
     const int64_t bytes = result->calls_sum * pattern->call_bytes;
     now->bytes += bytes;
     now->pattern_seconds += result->elapsed;
@@ -119,7 +119,7 @@ static void note_result(struct now *now, const struct pattern *pattern, const st
     }
 }
 
-static void write_record(struct now *now, const struct pattern *pattern, const struct result *result, json_t *hints)
+static void write_record(struct step *now, const struct pattern *pattern, const struct result *result, json_t *hints)
 {
     if (now->state->run->log)
         log_write(now->state->run->log, "measurement",
@@ -130,7 +130,7 @@ static void write_record(struct now *now, const struct pattern *pattern, const s
 }
 
 /* Only processes that do not wait for each other in their calls have times of their own. */
-static void write_process_times(struct now *now, const struct result *result)
+static void write_process_times(struct step *now, const struct result *result)
 {
     const struct run *run = now->state->run;
     if (now->row->collective)
@@ -144,7 +144,7 @@ static void write_process_times(struct now *now, const struct result *result)
                                              calls, access, sync));
 }
 
-static void advance(struct now *now, const struct pattern *pattern, const char *method)
+static void advance(struct step *now, const struct pattern *pattern, const char *method)
 {
     struct state *state = now->state;
     state->units_done += pattern->units;
@@ -153,7 +153,7 @@ static void advance(struct now *now, const struct pattern *pattern, const char *
                       run_elapsed_seconds(state->run), method);
 }
 
-void measure_pattern(struct now *now, const struct pattern *pattern, int64_t start)
+void measure_pattern(struct step *now, const struct pattern *pattern, int64_t start)
 {
     struct state *state = now->state;
     const struct request *request = state->request;

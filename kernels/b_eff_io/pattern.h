@@ -6,6 +6,6 @@
 #include "state.h"
 
 /* Measures pattern `now->number`. `start` is its offset: in the file or, for types with segments, in the segment. */
-void measure_pattern(struct now *now, const struct pattern *pattern, int64_t start);
+void measure_pattern(struct step *now, const struct pattern *pattern, int64_t start);
 
 #endif

@@ -24,7 +24,7 @@ static void set_deadline(struct state *state, double seconds)
     interrupt_deadline((unsigned)(state->request->watchdog_seconds + grace), state->deadline_reason);
 }
 
-void watch(struct now *now, const char *doing, int number)
+void watch(struct step *now, const char *doing, int number)
 {
     struct state *state = now->state;
     snprintf(now->doing, sizeof now->doing, number < 0 ? "%s" : "%s %d", doing, number);
@@ -38,12 +38,12 @@ void watch(struct now *now, const char *doing, int number)
 
 void still_alive(void *now, double seconds)
 {
-    struct state *state = ((struct now *)now)->state;
+    struct state *state = ((struct step *)now)->state;
     if (seconds - state->alive_seconds > alive_interval_seconds)
         set_deadline(state, seconds);
 }
 
-void prepare_buffer(struct now *now, const struct pattern *pattern, int64_t calls, uint32_t source)
+void prepare_buffer(struct step *now, const struct pattern *pattern, int64_t calls, uint32_t source)
 {
     if (now->method == METHOD_READ)
         walk_wipe(&now->state->walk, calls, pattern->call_bytes);
@@ -72,7 +72,7 @@ void wait_for_all(void)
 
 /* Rank 0, which is in every partition and has the log, reports the problem and aborts, because closing files or
  * MPI_Finalize may hang after failed I/O. */
-void stop_on_problem(const struct now *now, struct problem *problem)
+void stop_on_problem(const struct step *now, struct problem *problem)
 {
     char host[MPI_MAX_PROCESSOR_NAME];
     const int own = now->state->run->rank;

@@ -12,7 +12,7 @@
 enum { DOING_LENGTH = 64 };
 
 /* The results of a partition's earlier passes. */
-struct past {
+struct earlier_passes {
     int64_t written[PATTERNS], rewritten[PATTERNS]; /* calls of this process */
     int64_t written_least[PATTERNS];                /* calls of the process with the fewest */
     double written_seconds[PATTERNS];
@@ -26,7 +26,7 @@ struct state {
     struct summary *summary;
     struct walk walk;
     struct progress progress;
-    struct past *past;                 /* per partition */
+    struct earlier_passes *past;       /* per partition */
     int64_t read_bytes, checked_bytes; /* of this process */
     double sync_seconds_per_byte;      /* of the last sync */
     int units_done, units_planned;
@@ -35,9 +35,9 @@ struct state {
 };
 
 /* The step of the measurement: one pattern of one type, in one access method, by one partition. */
-struct now {
+struct step {
     struct state *state;
-    struct past *past; /* of this partition */
+    struct earlier_passes *past; /* of this partition */
     int partition, processes;
     enum method_number method;
     enum type_number type;
@@ -53,15 +53,15 @@ struct now {
 };
 
 /* Starts the watchdog for the next step, which `doing` describes. `number`: of the pattern, or -1. */
-void watch(struct now *now, const char *doing, int number);
+void watch(struct step *now, const char *doing, int number);
 
 /* Tells the watchdog that there is progress; may be called often, because it usually costs only a comparison. `now` is
- * the address of a struct now: a callback of access.h. */
+ * the address of a struct step: a callback of access.h. */
 void still_alive(void *now, double seconds);
 
 /* Before the calls of a pattern in this access method: clears the buffer for a read, otherwise fills it with what
  * `source` writes. */
-void prepare_buffer(struct now *now, const struct pattern *pattern, int64_t calls, uint32_t source);
+void prepare_buffer(struct step *now, const struct pattern *pattern, int64_t calls, uint32_t source);
 
 /* Calls between two updates of the watchdog, of a process that decides alone. */
 int64_t round_calls(const struct pattern *pattern);
@@ -70,6 +70,6 @@ int64_t round_calls(const struct pattern *pattern);
 void wait_for_all(void);
 
 /* Ends the run if any process of the partition has a problem. Collective over the partition. */
-void stop_on_problem(const struct now *now, struct problem *problem);
+void stop_on_problem(const struct step *now, struct problem *problem);
 
 #endif

@@ -27,7 +27,7 @@ struct sums {
 
 /* `now` is the first member: the callbacks of a pattern get its address. */
 struct loaded {
-    struct now now;
+    struct step now;
     struct state state;
     const struct plan *plan;
     struct file_load files[LOAD_KINDS];
@@ -57,7 +57,7 @@ static uint32_t source_of_call(void *context, int64_t call)
 
 static void close_pass(struct loaded *loaded, const struct pattern *pattern, int64_t calls, struct files *files)
 {
-    struct now *now = &loaded->now;
+    struct step *now = &loaded->now;
     watch(now, "closing pattern", now->number);
     check_file_size(now, calls * pattern->call_bytes * (now->row->separate ? 1 : now->processes), files);
     close_files(now, files);
@@ -66,7 +66,7 @@ static void close_pass(struct loaded *loaded, const struct pattern *pattern, int
 
 static struct result run_pass(struct loaded *loaded, int64_t calls, struct files *files)
 {
-    struct now *now = &loaded->now;
+    struct step *now = &loaded->now;
     struct problem problem = {0};
     const struct pattern *pattern = &loaded->state.request->pattern[now->number];
     const struct access access = {
@@ -103,7 +103,7 @@ static json_t *accesses_json(const struct loaded *loaded, int64_t calls)
 static void log_pass(const struct loaded *loaded, int64_t calls, const struct files *files, const struct result *result,
                      json_t *accesses)
 {
-    const struct now *now = &loaded->now;
+    const struct step *now = &loaded->now;
     const struct pattern *pattern = &loaded->state.request->pattern[now->number];
     const char *load = loaded->load_state == WITHOUT ? NULL : load_kind_names[loaded->load_state];
     const int64_t bytes = result->calls_sum * pattern->call_bytes;
@@ -139,7 +139,7 @@ static void measure_pass(struct loaded *loaded, int64_t calls)
 
 static void choose_pattern(struct loaded *loaded, int place)
 {
-    struct now *now = &loaded->now;
+    struct step *now = &loaded->now;
     now->number = load_patterns[place];
     now->type = loaded->state.request->pattern[now->number].type;
     now->row = type_of(loaded->state.request, now->type);
@@ -298,10 +298,10 @@ void measure(struct run *run, const struct plan *plan)
                                       .progress = progress_begin(run->program->name)},
                             .plan = plan,
                             .load_state = WITHOUT};
-    loaded.now = (struct now){.state = &loaded.state,
-                              .comm = plan->load.measured,
-                              .in_order = plan->load.measured,
-                              .processes = plan->load.measured_ranks};
+    loaded.now = (struct step){.state = &loaded.state,
+                               .comm = plan->load.measured,
+                               .in_order = plan->load.measured,
+                               .processes = plan->load.measured_ranks};
     loaded.each_seconds = allocate(MOST_LOADED_CALLS, sizeof *loaded.each_seconds);
     loaded.latency = allocate(1, sizeof *loaded.latency);
     set_files(&loaded);
