@@ -9,7 +9,6 @@
 #include "plan.h"
 #include "scratch.h"
 #include "units.h"
-#include "walk.h"
 
 enum { EVERY_KIND = (1u << LOAD_KINDS) - 1, FEWEST_NODES_OF_A_ROLE = 1 };
 

@@ -15,7 +15,6 @@
 #include "latency.h"
 #include "memory.h"
 #include "random.h"
-#include "records.h"
 
 enum { WITHOUT = LOAD_KINDS, STATES };   /* a state: a kind of load, or none */
 static const double telling_share = 0.5; /* of a pass: a shorter trial does not predict the duration of calls */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "fail.h"
-#include "memory.h"
 
 /* Empty if the process has ended. */
 static struct core_set cores_of(pid_t process)

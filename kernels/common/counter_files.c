@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "counter_rows.h"
-#include "machine.h"
 #include "record.h"
 
 /* Files of sysfs have a page at most; /proc/net/dev a line of 128 bytes per device. */

@@ -13,7 +13,6 @@
 #include <sys/vfs.h>
 
 #include "fail.h"
-#include "machine.h"
 #include "record.h"
 
 static bool is_below(const char *path, const char *mount)

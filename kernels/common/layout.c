@@ -24,7 +24,6 @@
 #include "fail.h"
 #include "filesystem.h"
 #include "gather.h"
-#include "memory.h"
 #include "process_times.h"
 
 /* --- GlusterFS ---------------------------------------------------------------------------------------------------- */

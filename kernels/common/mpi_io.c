@@ -12,7 +12,6 @@
 
 #include "fail.h"
 #include "io_error.h"
-#include "machine.h"
 
 static int errno_of(int code)
 {

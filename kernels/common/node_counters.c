@@ -13,7 +13,6 @@
 #include "counter_rows.h"
 #include "fail.h"
 #include "gather.h"
-#include "machine.h"
 #include "memory.h"
 #include "record.h"
 

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "machine.h"
 #include "record.h"
 #include "removal.h"
 

@@ -9,7 +9,6 @@
 
 #include "fail.h"
 #include "input_file.h"
-#include "machine.h"
 #include "record.h"
 
 enum { REASON_LENGTH = 1024, WORD_LENGTH = 256, MOST_BYTES = 64 << 20 };

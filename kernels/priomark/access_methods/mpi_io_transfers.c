@@ -3,7 +3,6 @@
  * overlaps with anything depends on the library: some do all the work in the call that starts the request. */
 #include <stdlib.h>
 
-#include "fail.h"
 #include "memory.h"
 #include "transfers.h"
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <string.h>
 
 static mode_t mode_of(int flags, va_list arguments)
 {

@@ -2,8 +2,6 @@
 /* The calls that move data and what goes with them. See recorder.h. */
 #include "recorder.h"
 
-#include <errno.h>
-
 RECORDER_EXPORT ssize_t read(int descriptor, void *data, size_t bytes)
 {
     const struct call call = call_begin(descriptor);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common_file: one file of all processes, a range of contiguous blocks for each (paper, figure 2.a). */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "access.h"
 #include "plugins.h"

@@ -3,7 +3,6 @@
  * measured instead, as the log states. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "access.h"
 #include "device.h"

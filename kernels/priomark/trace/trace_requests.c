@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See trace_fields.h: the lines of requests, an operation each. The table of operations is at the end. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "memory.h"
 #include "trace_fields.h"
 #include "trace_format.h"
 #include "trace_read.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See access.h: how the keys of a workload become cases. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "access.h"
 #include "host.h"

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
-
 const struct priomark_plugin *const built_in_plugins[] = {
 #if HAVE_MPI
     &common_file_plugin,
