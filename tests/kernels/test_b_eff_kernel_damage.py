@@ -9,16 +9,8 @@ from coffeecup.postprocess.logs.reader import LogError
 
 __all__ = ["kernel", "mpi", "network"]  # fixtures
 
-CALLS = {
-    "sendrecv": "Sendrecv",
-    "alltoallv": "Alltoallv",
-    "nonblocking": "Waitall",
-    "neighbor": "Neighbor_alltoallv",
-    "persistent": "Startall",
-    "blocking": "Recv",
-}
-
-
+CALLS = {"sendrecv": "Sendrecv", "alltoallv": "Alltoallv", "nonblocking": "Waitall", "blocking": "Recv"}
+CALLS |= {"neighbor": "Neighbor_alltoallv", "persistent": "Startall"}
 # Ranks, method, kind, length and number of the damaged message: each method with both kinds, one of them in the longest
 # message; one method with both kinds in both; and one of three ranks with two neighbours.
 DAMAGES = [(2, method, *damage) for method in CALLS for damage in (("flip", 4096, 5), ("drop", 32768, 2))]

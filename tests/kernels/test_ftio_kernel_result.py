@@ -15,21 +15,11 @@ from coffeecup.postprocess.benchmarks.scoring import score_log
 __all__ = ["faults", "mpi"]  # fixtures
 
 
-@pytest.mark.parametrize(
-    "ranks, i, storage",
-    [
-        (1, 3, "mpiio"),
-        (2, 2, "posix"),
-        (2, 10, "mpiio"),
-        (3, 6, "posix"),
-        (4, 2, "mpiio"),
-        (4, 6, "posix"),
-        (6, 6, "mpiio"),
-        (8, 8, "posix"),
-        (9, 3, "mpiio"),
-        pytest.param(16, 4, "posix", marks=pytest.mark.prove),
-    ],
-)
+BY_POSIX, BY_MPI = [(2, 2), (3, 6), (4, 6), (8, 8)], [(1, 3), (2, 10), (4, 2), (6, 6), (9, 3)]
+MATRICES = [*((*sizes, "posix") for sizes in BY_POSIX), *((*sizes, "mpiio") for sizes in BY_MPI)]
+
+
+@pytest.mark.parametrize("ranks, i, storage", [*MATRICES, pytest.param(16, 4, "posix", marks=pytest.mark.prove)])
 def test_stored_file_is_the_transpose_of_numpys_transform(mpi, tmp_path, ranks, i, storage):
     good(run(mpi, tmp_path, ranks, f"--input {i} --keep --storage {storage} --exchange-buffer 1KiB"))
     assert_right(tmp_path / "ftio.jsonl")

@@ -148,13 +148,10 @@ def filled(records, percent=50, option=50, plan=50, **hosts):
     """A log of two nodes whose memory was filled; `hosts` are fields that differ on the second one."""
     run, planned, *others = records
     run = {**run, "options": {**run["options"], "fill-memory": option}}
+    halves = [host["memory_bytes"] // 100 * 50 for host in run["hosts"]]
     fill = [
-        {
-            "filled_bytes": host["memory_bytes"] // 100 * 50,
-            "resident_bytes": host["memory_bytes"] // 100 * 50,
-            "available_before_bytes": host["memory_bytes"],
-        }
-        for host in run["hosts"]
+        {"filled_bytes": half, "resident_bytes": half, "available_before_bytes": host["memory_bytes"]}
+        for half, host in zip(halves, run["hosts"])
     ]
     fill[-1] |= hosts
     record = {"record": "memory_fill", "share_percent": percent, "hosts": fill}

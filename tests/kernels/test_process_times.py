@@ -26,15 +26,11 @@ def names(problems):
     return [name for name, _ in problems]
 
 
+SOUND, UNSOUND = [(4096, "process"), (4097, "node")], [(4096, "node"), (4097, "process"), (4096, None)]
+
+
 @pytest.mark.parametrize(
-    ("ranks", "resolution", "sound"),
-    [
-        (4096, "process", True),
-        (4096, "node", False),
-        (4097, "process", False),
-        (4097, "node", True),
-        (4096, None, False),
-    ],
+    ("ranks", "resolution", "sound"), [*((*case, True) for case in SOUND), *((*case, False) for case in UNSOUND)]
 )
 def test_runs_of_more_than_4096_processes_have_a_time_of_each_node(ranks, resolution, sound):
     problems = problems_of_resolution(SimpleNamespace(ranks=ranks), resolution)

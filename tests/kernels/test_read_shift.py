@@ -192,16 +192,10 @@ def shifted(records, plan="node", option=True, hosts=None):
 
 
 def with_ranks(records, *ranks):
-    host = records[0]["hosts"][0]
-    memory = records[0]["memory_per_process_bytes"]
+    host, memory = records[0]["hosts"][0], records[0]["memory_per_process_bytes"]
     return [
-        {
-            **host,
-            "name": f"node{number}",
-            "ranks": list(own),
-            "core_sets": host["core_sets"][:1] * len(own),
-            "memory_bytes": len(own) * memory,
-        }
+        {**host, "name": f"node{number}", "ranks": list(own), "memory_bytes": len(own) * memory}
+        | {"core_sets": host["core_sets"][:1] * len(own)}
         for number, own in enumerate(ranks)
     ]
 

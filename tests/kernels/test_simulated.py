@@ -212,34 +212,12 @@ def test_every_number_of_a_platform_has_its_source(platform):
         assert name in comment, name
 
 
-@pytest.mark.parametrize("processes", [2, 5, 16])
-def test_all_patterns_and_methods_run_at_every_size(simulate, processes):
-    log = simulate("crossbar", processes, *SHORT, *TWO_RANDOM)
-    [plan] = of_kind(log, "plan")
-    assert {method["name"] for method in plan["methods"]} == {
-        "sendrecv",
-        "alltoallv",
-        "nonblocking",
-        "persistent",
-        "blocking",
-    }
-    assert len(of_kind(log, "measurement")) == 21 * sum(len(pattern["methods"]) for pattern in plan["patterns"])
-    assert value(log, "b_eff") > 0
-
-
 @pytest.mark.usefixtures("simulated_kernel")  # skips where SimGrid is not
 def test_reframe_runs_the_simulated_site_like_any_other(reframe):
     """Needs the compiler to be found by the environment, the launcher by the partition, and the log to say what it
     is."""
-    session = reframe(
-        "--system=simulated:sr8000-round-robin",
-        "-r",
-        "-S",
-        "builder=cmake",
-        "-n",
-        "num_processes=24$",
-        config=SITE / "settings.py",
-    )
+    options = ("--system=simulated:sr8000-round-robin", "-r", "-S", "builder=cmake", "-n", "num_processes=24$")
+    session = reframe(*options, config=SITE / "settings.py")
     assert session.returncode == 0, session.output
     [case] = session.cases
     assert (case["system"], case["partition"], case["num_processes"]) == ("simulated", "sr8000-round-robin", 24)

@@ -167,16 +167,9 @@ def test_links_that_differ_by_more_than_the_tolerance_fail_in_reframe(reframe, t
         platform = tree / "site_configs" / "simulated" / "platforms" / f"{name}.xml"
         before, number, after = re.split(r'(?<=\bbw=")([\d.]+)', platform.read_text())
         platform.write_text(f"{before}{float(number) * factor:.6f}{after}")
-    session = reframe(
-        "--system=simulated",
-        "-r",
-        "-n",
-        "num_processes=2$",
-        "-S",
-        "builder=cmake",
-        config=tree / "site_configs" / "simulated" / "settings.py",
-        checks=tree / "reframe_checks",
-    )
+    options = ("--system=simulated", "-r", "-n", "num_processes=2$", "-S", "builder=cmake")
+    settings = tree / "site_configs" / "simulated" / "settings.py"
+    session = reframe(*options, config=settings, checks=tree / "reframe_checks")
     assert session.returncode == 1
     found = {made["partition"]: made for made in session.cases}
     expected = {name: result for name, (_, result) in ALTERED.items()} | {"t3e": "pass"}
