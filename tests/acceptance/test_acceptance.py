@@ -11,7 +11,7 @@ import pytest
 import yaml
 from commands import run
 from contracts_made import accept, bound, clause, contract, evaluate, real, sessions
-from pages import Page, browse, needs_browser
+from pages import Page, accessible, browse, needs_browser
 from pypdf import PdfReader
 
 __all__ = ["real", "sessions"]  # fixtures
@@ -23,93 +23,44 @@ def by_value(clause):
 
 # --- verdicts ---------------------------------------------------------------------------------------------------------
 
+
+def disk(**changed):
+    return clause(**{"benchmark": "b_eff_io", "metric": "b_eff_io", "floor": 1, "repetitions": 1} | changed)
+
+
+def memory_time(**changed):
+    """b_eff = 1000 to 1060 MByte/s and 1 GiB for each of two processes: 2 * 2**30 / 1.01e9 s."""
+    return clause(**{"metric": "time_to_communicate_total_memory", "unit": "s", "floor": None} | changed)
+
+
+def without(node, reason):
+    return [{"node": node, "reason": reason}]
+
+
+TOTAL = 2 * 2**30 / 1.01e9
 CLAUSES = [
     # of what counts, 1000, 1010 and 1060: median 1010, mean 1023.3
     (clause(clause="median at its floor", floor=1010), "pass", 1010),
     (clause(clause="median below the floor", floor=1010.001), "fail", 1010),
     (clause(clause="mean", statistic="mean", floor=1023), "pass", 3070 / 3),
-    (clause(clause="mean below", statistic="mean", floor=1024), "fail", 3070 / 3),
     (clause(clause="every run", statistic="minimum", floor=1000), "pass", 1000),
     (clause(clause="best run", statistic="maximum", floor=1061), "fail", 1060),
     (clause(clause="between", floor=1000, ceiling=1020), "pass", 1010),
     (clause(clause="too much", floor=1000, ceiling=1009), "fail", 1010),
-    # b_eff = 1000 to 1060 MByte/s and 1 GiB for each of two processes: 2 * 2**30 / 1.01e9 s
-    (
-        clause(clause="time", metric="time_to_communicate_total_memory", unit="s", floor=None, ceiling=2.2),
-        "pass",
-        2 * 2**30 / 1.01e9,
-    ),
-    (
-        clause(clause="time, too long", metric="time_to_communicate_total_memory", unit="s", floor=None, ceiling=2.1),
-        "fail",
-        2 * 2**30 / 1.01e9,
-    ),
+    (memory_time(clause="time", ceiling=2.2), "pass", TOTAL),
+    (memory_time(clause="time, too long", ceiling=2.1), "fail", TOTAL),
     (clause(clause="more runs", repetitions=4), "not proven", None),
     (clause(clause="other size", size={"processes": 64}), "not proven", None),
     (clause(clause="on one host", size={"processes": 2, "hosts": 1}, floor=1), "pass", 1010),
     (clause(clause="on two hosts", size={"processes": 2, "hosts": 2}), "not proven", None),
-    (
-        clause(clause="excluded", excluded_nodes=[{"node": "node00", "reason": "its adapter is broken"}]),
-        "not proven",
-        None,
-    ),
-    (clause(clause="another excluded", excluded_nodes=[{"node": "node17", "reason": "spare"}], floor=1), "pass", 1010),
-    (
-        clause(clause="disk", benchmark="b_eff_io", metric="b_eff_io", floor=99.9, ceiling=100.1, repetitions=1),
-        "pass",
-        100,
-    ),
-    (
-        clause(
-            clause="disk, caches too",
-            benchmark="b_eff_io",
-            metric="b_eff_io",
-            floor=299,
-            ceiling=301,
-            repetitions=2,
-            statistic="mean",
-            official=False,
-        ),
-        "pass",
-        300,
-    ),
-    (clause(clause="disk twice", benchmark="b_eff_io", metric="b_eff_io", floor=1, repetitions=2), "not proven", None),
-    (
-        clause(
-            clause="this disk",
-            benchmark="b_eff_io",
-            metric="write",
-            floor=1,
-            repetitions=1,
-            file_system={"directory": "/scratch", "type": "lustre"},
-        ),
-        "pass",
-        100,
-    ),
-    (
-        clause(
-            clause="another disk",
-            benchmark="b_eff_io",
-            metric="write",
-            floor=1,
-            repetitions=1,
-            file_system={"directory": "/scr"},
-        ),
-        "not proven",
-        None,
-    ),
-    (
-        clause(
-            clause="a disk of another type",
-            benchmark="b_eff_io",
-            metric="write",
-            floor=1,
-            repetitions=1,
-            file_system={"type": "gpfs"},
-        ),
-        "not proven",
-        None,
-    ),
+    (clause(clause="excluded", excluded_nodes=without("node00", "its adapter is broken")), "not proven", None),
+    (clause(clause="another excluded", excluded_nodes=without("node17", "spare"), floor=1), "pass", 1010),
+    (disk(clause="disk", floor=99.9, ceiling=100.1), "pass", 100),
+    (disk(clause="disk, caches too", floor=299, repetitions=2, statistic="mean", official=False), "pass", 300),
+    (disk(clause="disk twice", repetitions=2), "not proven", None),
+    (disk(clause="this disk", file_system={"directory": "/scratch", "type": "lustre"}), "pass", 100),
+    (disk(clause="another disk", file_system={"directory": "/scr"}), "not proven", None),
+    (disk(clause="a disk of another type", file_system={"type": "gpfs"}), "not proven", None),
 ]
 
 
@@ -131,22 +82,8 @@ def test_each_kind_of_clause_gets_the_right_verdict(judged, entry, outcome, valu
 def test_one_failed_clause_fails_the_contract_and_the_exit_code_says_so(judged):
     done, _, result, _ = judged
     assert (done.exit_code, result["result"]) == (1, "fail")
-    assert "Acceptance of the test system: fail" in done.stdout and all(
-        len(line) <= 80 for line in done.stdout.splitlines()
-    )
-
-
-@pytest.mark.parametrize(
-    ("clauses", "result", "code"),
-    [
-        ([clause(floor=1)], "pass", 0),
-        ([clause(floor=1), clause(clause="b", repetitions=9)], "not proven", 1),
-        ([clause(floor=9999), clause(clause="b", repetitions=9)], "fail", 1),
-    ],
-)
-def test_the_contract_is_passed_only_by_all_clauses(sessions, tmp_path, clauses, result, code):
-    done, found = accept(tmp_path, contract(*clauses), sessions / "made")
-    assert (found["result"], done.exit_code) == (result, code)
+    assert "Acceptance of the test system: fail" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 
 def test_altered_truncated_and_foreign_logs_are_refused_and_told_apart(judged, sessions):
@@ -182,14 +119,6 @@ def test_an_excluded_node_is_named_with_its_reason(judged):
     ]
 
 
-def test_without_a_kernel_version_in_the_contract_versions_are_not_mixed(sessions, tmp_path):
-    agreed = contract(clause())
-    del agreed["kernel_version"]
-    _, result = accept(tmp_path, agreed, sessions / "made")
-    [found] = result["clauses"]
-    assert found["result"] == "not proven" and "0.0.9 and 0.1.0" in found["sentence"]
-
-
 def test_real_short_runs_count_only_where_official_ones_are_not_asked_for(real):
     done, result = evaluate(real, real / "session")
     assert done.exit_code == 1 and result["gaps"] == []
@@ -219,9 +148,8 @@ def test_the_same_session_named_twice_proves_no_more(sessions, tmp_path):
     _, result = evaluate(tmp_path, made, made / "session.json", copy)
     [found] = result["clauses"]
     assert (found["result"], found["counted"], len(result["sessions"])) == ("not proven", 3, 2)
-    assert (
-        sum(refusal["key"] == "duplicate" for run in found["runs"] for refusal in run["refusals"]) == 4
-    )  # the one of another kernel too
+    duplicates = [refusal for run in found["runs"] for refusal in run["refusals"] if refusal["key"] == "duplicate"]
+    assert len(duplicates) == 4  # the one of another kernel too
     refused, gap = result["gaps"]
     assert refused.startswith("9 runs refused, 4 allowed: ")
     assert gap.startswith("Session 1, begun ") and "was run 2 times" in gap
@@ -239,22 +167,14 @@ def test_a_value_that_only_the_session_holds_is_refused(sessions, tmp_path):
     assert told == {"key": "differs", "text": "the session reports other values than the log yields for b_eff"}
 
 
-def test_a_session_that_was_moved_with_its_logs_keeps_its_evidence(sessions, tmp_path):
+def test_a_session_that_was_moved_has_its_evidence_in_its_logs_and_none_without_them(sessions, tmp_path):
     [made] = bound(tmp_path, contract(clause(floor=1010)), sessions / "made")
     report = (made / "session.json").read_text().replace(str(made), str(tmp_path / "gone"))
     (made / "session.json").write_text(report)
-    _, result = evaluate(tmp_path, made)
-    assert result["clauses"][0]["result"] == "pass"
-    assert all(Path(run["log"]).is_relative_to(made) for run in result["clauses"][0]["runs"])
-
-
-def test_a_log_that_is_gone_proves_nothing(sessions, tmp_path):
-    [made] = bound(tmp_path, contract(clause()), sessions / "made")
-    report = (made / "session.json").read_text().replace(str(made), str(tmp_path / "gone"))
-    (made / "session.json").write_text(report)
+    [found] = evaluate(tmp_path, made)[1]["clauses"]
+    assert found["result"] == "pass" and all(Path(run["log"]).is_relative_to(made) for run in found["runs"])
     shutil.rmtree(made / "output")
-    _, result = evaluate(tmp_path, made)
-    [found] = result["clauses"]
+    [found] = evaluate(tmp_path, made)[1]["clauses"]
     assert found["result"] == "not proven"
     assert all("missing" in {refusal["key"] for refusal in run["refusals"]} for run in found["runs"])
 
@@ -268,17 +188,13 @@ def test_page_and_result_name_the_hashes_of_contract_result_sessions_and_logs(ju
     agreed = (folder / "contract.yaml").read_bytes()
     words = Page((folder / "result" / "acceptance.html").read_text()).words
     assert result["contract"]["sha256"] == hashlib.sha256(agreed).hexdigest()
+    reports = (folder / "bound").glob("*/session.json")
     assert {session["file_sha256"] for session in result["sessions"]} == {
-        hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / "bound").glob("*/session.json")
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in reports
     }
     [first] = [run for run in result["clauses"][0]["runs"] if round(run["value"] or 0) == 1000]
-    for hash_ in (
-        hashlib.sha256(agreed).hexdigest(),
-        hashlib.sha256(written).hexdigest(),
-        hashlib.sha256(Path(first["log"]).read_bytes()).hexdigest(),
-        *(session["file_sha256"] for session in result["sessions"]),
-    ):
-        assert hash_ in words
+    hashes = [hashlib.sha256(data).hexdigest() for data in (agreed, written, Path(first["log"]).read_bytes())]
+    assert all(one in words for one in (*hashes, *(session["file_sha256"] for session in result["sessions"])))
     assert "its adapter is broken" in words and "Signature" in words and "benchmark: b_eff_io" in words
     for clause_ in result["clauses"]:
         assert clause_["sentence"] in words
@@ -288,13 +204,8 @@ def test_page_and_result_name_the_hashes_of_contract_result_sessions_and_logs(ju
 
 def test_the_page_loads_nothing_and_is_accessible(judged):
     page = Page((judged[3] / "result" / "acceptance.html").read_text())
-    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    assert not {tag for tag, _ in page.tags} & {"script", "img", "iframe", "object", "embed", "form"}
+    accessible(page)
     assert all(re.match(r"#|data:,$", attributes.get("href", "#")) for _, attributes in page.tags)
-    assert all(attributes["aria-labelledby"] in ids for _, attributes in page.tags if "aria-labelledby" in attributes)
-    assert all(link["href"][1:] in ids for link in page.named("a"))
-    assert all(cell["scope"] in ("row", "col") for cell in page.named("th"))
 
 
 @needs_browser
@@ -320,15 +231,8 @@ def test_without_a_browser_a_pdf_is_refused_before_anything_is_written(sessions,
 
 def test_hostile_text_of_a_contract_stays_text(sessions, tmp_path):
     hostile = "<script>alert(1)</script>{{ 7*7 }}\x1b[2J&\"'"
-    done, _ = accept(
-        tmp_path,
-        contract(
-            clause(clause=hostile, excluded_nodes=[{"node": hostile, "reason": hostile}]),
-            contract=hostile,
-            parties=[hostile],
-        ),
-        sessions / "made",
-    )
+    stated = clause(clause=hostile, excluded_nodes=without(hostile, hostile))
+    done, _ = accept(tmp_path, contract(stated, contract=hostile, parties=[hostile]), sessions / "made")
     page = (tmp_path / "result" / "acceptance.html").read_text()
     assert "<script" not in page and "\x1b" not in page + done.stdout and "49" not in Page(page).words.split()
 
@@ -336,19 +240,19 @@ def test_hostile_text_of_a_contract_stays_text(sessions, tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["{folder}/none.yaml", "{made}"],
-        ["{folder}/bytes.yaml", "{made}"],
-        ["{folder}", "{made}"],
-        ["{folder}/good.yaml"],
-        ["{folder}/good.yaml", "{folder}"],
-        ["{folder}/good.yaml", "{folder}/good.yaml"],
-        ["{folder}/good.yaml", "{made}", "-o", "{folder}/page.pdf"],
-        ["{folder}/good.yaml", "{made}", "-o", "{folder}/good.yaml/page.html"],
+        "{folder}/none.yaml {made}",
+        "{folder}/bytes.yaml {made}",
+        "{folder} {made}",
+        "{folder}/good.yaml",
+        "{folder}/good.yaml {folder}",
+        "{folder}/good.yaml {folder}/good.yaml",
+        "{folder}/good.yaml {made} -o {folder}/page.pdf",
+        "{folder}/good.yaml {made} -o {folder}/good.yaml/page.html",
     ],
 )
 def test_wrong_usage_exits_2_with_one_hint_and_writes_nothing(sessions, tmp_path, arguments):
     (tmp_path / "good.yaml").write_text(yaml.safe_dump(contract(clause())))
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
-    done = run("accept", *(argument.format(folder=tmp_path, made=sessions / "made") for argument in arguments))
+    done = run("accept", *arguments.format(folder=tmp_path, made=sessions / "made").split())
     assert done.exit_code == 2 and "Traceback" not in done.output
     assert {path.name for path in tmp_path.iterdir()} == {"good.yaml", "bytes.yaml"}

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import pytest
 from builds import ROOT
+from check_runs import values
 from conftest import Reframe
 
 from coffeecup.site_configs.common.dry_run import SKIPPED, checks
@@ -47,32 +48,21 @@ class Job(NamedTuple):
 def dry_run(folder, site, *options):
     """A dry run of all checks on a site with warnings as errors: {Job: job script, or the reason why there is none}."""
     folder.mkdir()
-    session = Reframe(folder)(
-        "--dry-run",
-        "--warn-as-error",
-        f"--system={site}",
-        f"-C{ROOT}/tests/support/quiet.py",
-        *options,
-        env={ACCOUNT: "project"},
-        config=ROOT / "site_configs" / site / "settings.py",
-    )
+    words = ["--dry-run", "--warn-as-error", f"--system={site}", f"-C{ROOT}/tests/support/quiet.py", *options]
+    config = ROOT / "site_configs" / site / "settings.py"
+    session = Reframe(folder)(*words, env={ACCOUNT: "project"}, config=config)
     assert session.returncode == 0, f"{site} {options}\n{session.output}"
-    reasons = {
-        (re.sub(r" %\.repeat_no=\d+", "", case), where): reason
-        for case, where, reason in SKIPPED.findall(session.output)
-    }
+    found = SKIPPED.findall(session.output)
+    reasons = {(re.sub(r" %\.repeat_no=\d+", "", case), where): reason for case, where, reason in found}
     scripts = {}
     for case in session.cases:
         check, *parameters = case["name"].split(" ")
         kept = [parameter for parameter in parameters if not parameter.startswith("%num_processes=")]
         job = Job(case["partition"], check, " ".join(kept), case["num_processes"])
-        skipped = case["result"] == "skip"
-        where = f"{site}:{case['partition']}"
-        text = (
-            f"skipped: {reasons[case['name'], where]}"
-            if skipped
-            else plain(Path(case["stagedir"], "rfm_job.sh").read_text(), folder)
-        )
+        if case["result"] == "skip":
+            text = f"skipped: {reasons[case['name'], '{}:{}'.format(site, case['partition'])]}"
+        else:
+            text = plain(Path(case["stagedir"], "rfm_job.sh").read_text(), folder)
         assert scripts.setdefault(job, text) == text, "a repetition differs"
     return scripts
 
@@ -86,10 +76,7 @@ def plain(script, folder):
 
 # Nodes of the sizes of a partition, by hand from the tables of docs/sites.md ("Modes", "Sizes") and the sites' headers.
 POWERS = {64: (1, 2, 4, 8, 16, 32, 64), 16: (1, 2, 4, 8, 16), 8: (1, 2, 4, 8), 4: (1, 2, 4)}
-LARGEST = {
-    "archer2": {"standard": 64, "highmem": 16, "short": 4},
-    "crux": {"debug": 8, "workq": 64},
-}
+LARGEST = {"archer2": {"standard": 64, "highmem": 16, "short": 4}, "crux": {"debug": 8, "workq": 64}}
 EVERY_MODE = "crux"  # the site that is tried with every mode, and whose repetitions are compared
 SWEEP, SWEEPING = "nodes", {"b_eff"}  # the mode with a process on each node, and the checks that it has
 FORMS = ("smoke", "acceptance", SWEEP)  # a quick run, a whole one, and one of all nodes
@@ -277,15 +264,7 @@ def test_whole_matrix(all_runs):
 
 
 def test_reference_that_is_missing_ends_the_dry_run_where_it_is_required(tmp_path):
-    session = Reframe(tmp_path)(
-        "--dry-run",
-        "--warn-as-error",
-        "--system=slurm-generic",
-        "-S",
-        "require_reference=true",
-        "-n",
-        "^b_eff%num_processes=64$",
-        config=ROOT / "site_configs" / "slurm-generic" / "settings.py",
-    )
-    assert session.returncode == 1
-    assert "no reference value found" in session.output
+    words = ["--dry-run", "--warn-as-error", "--system=slurm-generic", "-n", "^b_eff%num_processes=64$"]
+    config = ROOT / "site_configs" / "slurm-generic" / "settings.py"
+    session = Reframe(tmp_path)(*words, *values("require_reference=true"), config=config)
+    assert session.returncode == 1 and "no reference value found" in session.output

@@ -5,14 +5,14 @@ or never start."""
 import os
 import re
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import counters_made
 import pytest
 import slurm_made
-from builds import PATIENCE, ROOT
+from builds import ROOT
+from check_runs import only_case, prebuilt, values
 from conftest import Reframe, kernel_of
 from documented import groups_of_nodes
 from raw_log import read_log
@@ -20,20 +20,11 @@ from slurm_made import settings
 
 from coffeecup.site_configs.common.dry_run import checks
 
-SHORT = [
-    "-S",
-    "b_eff.time_budget=2",
-    "-S",
-    "b_eff.memory_per_process=1MiB",
-    "-S",
-    "b_eff_io.scheduled_time=0.2",
-    "-S",
-    "b_eff_io.memory_per_process=32MiB",
-    "-S",
-    "ftio.input_parameter=1MiB",
-    "-S",
-    "ftio.repetitions=1",
-]
+SHORT = values(
+    *("b_eff.time_budget=2", "b_eff.memory_per_process=1MiB", "ftio.input_parameter=1MiB", "ftio.repetitions=1"),
+    *("b_eff_io.scheduled_time=0.2", "b_eff_io.memory_per_process=32MiB"),
+)
+TWO = ["-n", "^b_eff%num_processes=2$"]
 NODES = 2
 
 
@@ -61,18 +52,8 @@ def endless(slurm, tmp_path_factory):
     config = settings(slurm, folder)
     config.write_text(config.read_text().replace("--partition=debug", "--partition=apart"))
     with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(
-            Reframe(folder),
-            "-r",
-            "--system=toy:mpirun",
-            "-n",
-            "^b_eff%num_processes=2$",
-            "-S",
-            "b_eff.time_limit=1m",
-            *kernel,
-            config=config,
-            env=slurm.environment,
-        )
+        options = ["-r", "--system=toy:mpirun", *TWO, *values("b_eff.time_limit=1m"), *kernel]
+        session = pool.submit(Reframe(folder), *options, config=config, env=slurm.environment)
         yield session.result
 
 
@@ -89,13 +70,8 @@ def run(slurm, tmp_path, kernel_that):
     return start
 
 
-def only_case(session):
-    [case] = session.cases
-    return case
-
-
 def built(mpi):
-    return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={mpi.bin}", *SHORT]
+    return [*prebuilt(mpi.bin), *SHORT]
 
 
 def test_every_check_runs_through_the_queue(endless, run, slurm, openmpi, tmp_path):
@@ -123,15 +99,10 @@ def test_every_check_runs_through_the_queue(endless, run, slurm, openmpi, tmp_pa
 @pytest.mark.alone
 def test_processes_are_placed_as_requested(run, slurm, openmpi, tmp_path):
     """In blocks and in turn, by srun, on two nodes; the log tells where each rank was."""
-    plug_ins = subprocess.run(
-        ["srun", "--mpi=list"],
-        env=os.environ | slurm.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    ).stdout
-    if "pmix" not in plug_ins:
+    listed = subprocess.run(
+        ["srun", "--mpi=list"], env=os.environ | slurm.environment, capture_output=True, text=True, check=False
+    )
+    if "pmix" not in listed.stdout + listed.stderr:
         pytest.skip("srun has no pmix plug-in")
     session = run("srun", "-n", "^b_eff%num_processes=4$", "-P", "b_eff.placement=block,round_robin", *built(openmpi))
     assert session.returncode == 0, session.output
@@ -145,34 +116,27 @@ def test_processes_are_placed_as_requested(run, slurm, openmpi, tmp_path):
 
 
 def test_recipe_of_the_documentation_writes_the_groups_of_this_slurm(slurm):
-    assert slurm("bash", "-c", groups_of_nodes()).splitlines() == [
-        "n1 a",
-        *(f"n{number} b" for number in range(2, NODES + 2)),
-    ]
+    groups = ["n1 a", *(f"n{number} b" for number in range(2, NODES + 2))]
+    assert slurm("bash", "-c", groups_of_nodes()).splitlines() == groups
 
 
-def test_queue_that_never_starts_is_reported_as_that(run, slurm):
-    slurm("scontrol", "update", "PartitionName=debug", "State=DOWN")
+@pytest.mark.parametrize(
+    ("processes", "closed", "opened", "reason"),
+    [
+        (2, ["PartitionName=debug", "State=DOWN"], ["PartitionName=debug", "State=UP"], "PartitionDown"),
+        (4, ["NodeName=n2", "State=DRAIN", "Reason=broken"], ["NodeName=n2", "State=RESUME"], "DRAINED"),
+    ],
+)
+def test_job_that_never_starts_is_reported_as_that(run, slurm, processes, closed, opened, reason):
+    slurm("scontrol", "update", *closed)
+    wanted = ["-n", f"^b_eff%num_processes={processes}$", *values("b_eff.max_pending_time=8s")]
     try:
-        session = run("mpirun", "-n", "^b_eff%num_processes=2$", "-S", "b_eff.max_pending_time=8s", script="true")
+        session = run("mpirun", *wanted, script="true")
     finally:
-        slurm("scontrol", "update", "PartitionName=debug", "State=UP")
+        slurm("scontrol", "update", *opened)
     assert session.returncode == 1
-    assert "PartitionDown" in only_case(session)["fail_reason"]
-    assert not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job is still there"
-
-
-def test_drained_node_is_reported_as_that(run, slurm):
-    slurm("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=broken")
-    try:
-        session = run("mpirun", "-n", "^b_eff%num_processes=4$", "-S", "b_eff.max_pending_time=8s", script="true")
-    finally:
-        slurm("scontrol", "update", "NodeName=n2", "State=RESUME")
-    assert session.returncode == 1
-    assert re.search(
-        r"job \d+ did not start within 8 s; squeue reports: .*DRAINED.*; check for nodes that are down or drained",
-        only_case(session)["fail_reason"],
-    )
+    told = rf"job \d+ did not start within 8 s; squeue reports: .*{reason}.*; check for nodes that are down or drained"
+    assert re.search(told, only_case(session)["fail_reason"])
     assert not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job is still there"
 
 
@@ -191,13 +155,8 @@ def test_foreign_configuration_runs_on_the_nodes_that_slurm_reports(endless, slu
     """Two nodes of two cores, by all forms in which `access` can name a partition, and where it allows fewer nodes."""
     slurm("scontrol", "create", "PartitionName=limited", "Nodes=n[1-2]", "State=UP", "MaxNodes=1", "MaxTime=10")
     slurm("scontrol", "update", "NodeName=n1", "AvailableFeatures=big", "ActiveFeatures=big")
-    both = {
-        "short": ["-p debug"],
-        "joined": ["-pdebug"],
-        "long": ["--partition=debug"],
-        "spaced": ["--partition debug"],
-        "default": [],
-    }
+    both = {"short": ["-p debug"], "joined": ["-pdebug"], "long": ["--partition=debug"], "default": []}
+    both |= {"spaced": ["--partition debug"]}
     one = {"limited": ["-p limited"], "constrained": ["-p debug", "-C big"], "listed": ["-p debug", "-w n2"]}
     path = tmp_path / "centre.py"
     path.write_text(FOREIGN.format(access=both | one | {"unknown": ["-p nowhere"]}))
@@ -206,12 +165,10 @@ def test_foreign_configuration_runs_on_the_nodes_that_slurm_reports(endless, slu
     path.write_text(FOREIGN.format(access=both | one))
     session = Reframe(tmp_path)("-LC", "-n", "^b_eff%", config=path, env=slurm.environment)
     cases = re.findall(r"^- b_eff %num_processes=(\w+) /\w+ @centre:(\w+)\+mpi$", session.output, re.MULTILINE)
-    assert sorted(cases) == sorted(
-        [(size, name) for name in both for size in ("2", "4")] + [("2", name) for name in one]
-    ), session.output
-    session = Reframe(tmp_path)(
-        "--dry-run", "-n", "^b_eff%", "--system=centre:limited", config=path, env=slurm.environment
-    )
+    expected = [(size, name) for name in both for size in ("2", "4")] + [("2", name) for name in one]
+    assert sorted(cases) == sorted(expected), session.output
+    limited = ["--dry-run", "-n", "^b_eff%", "--system=centre:limited"]
+    session = Reframe(tmp_path)(*limited, config=path, env=slurm.environment)
     assert "centre:limited accepts jobs of up to 10 minutes, but this one may need 13" in session.output
 
 
@@ -222,14 +179,9 @@ def test_new_site_is_what_slurm_has_and_another_is_refused(slurm, tree):
     assert made.code == 0, made.text
     path = tree.folder / "site_configs" / "here" / "settings.py"
     text = path.read_text()
-    for fact in (
-        '"scheduler": "squeue",  # sacct does not answer: no accounting',
-        '"--partition=debug"',
-        f'"num_nodes": {NODES},',
-        '"cores_per_node": 2,',
-        '"max_minutes": 60,',
-    ):
-        assert fact in text
+    facts = ['"--partition=debug"', f'"num_nodes": {NODES},', '"cores_per_node": 2,', '"max_minutes": 60,']
+    facts.append('"scheduler": "squeue",  # sacct does not answer: no accounting')
+    assert [fact for fact in facts if fact not in text] == []
     checked = tree.run("check", "here", **slurm.environment)
     assert checked.code == 0, checked.text
     path.write_text(text.replace(f'"num_nodes": {NODES},', '"num_nodes": 9,'))
@@ -253,35 +205,19 @@ def test_jobs_run_with_accounting_on(openmpi, tmp_path, tmp_path_factory, kernel
     counters_made.put(cray, "pm_counters/power", "100 W 1600000000 us")
     rises = f'echo "1700 J 1600000000 us" >{cray}/pm_counters/energy; exec {openmpi.bin}/b_eff "$@"'
     with slurm_made.slurm(folder, nodes=2, cores=2, accounting=True, cray=cray) as slurm:
-        options = [
-            "-r",
-            "--system=toy:mpirun",
-            "-n",
-            "^b_eff%num_processes=4$",
-            *SHORT,
-            *kernel_that(rises, ranks="all"),
-        ]
+        options = ["-r", "--system=toy:mpirun", "-n", "^b_eff%num_processes=4$"]
+        options += [*SHORT, *kernel_that(rises, ranks="all")]
         session = Reframe(tmp_path)(*options, config=settings(slurm, tmp_path, "slurm"), env=slurm.environment)
         assert session.returncode == 0, session.output
         steps = slurm("sacct", "--noheader", "--parsable2", "--format=JobID,NNodes").splitlines()
         nodes = {name.split(".")[1]: int(number) for name, number in (step.split("|") for step in steps) if "." in name}
         assert nodes["batch"] == 1 and nodes["0"] >= 1
         assert only_case(session)["slurm_energy"] == {step: 700 * number for step, number in nodes.items()}
-        wanted, told = r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n", ""
-        end = time.monotonic() + PATIENCE
-        while (
-            not re.fullmatch(wanted, told) and time.monotonic() < end
-        ):  # a job's name and nodes come to the data base after its state
-            time.sleep(0.5)
-            told = slurm(
-                "sacct",
-                "--noheader",
-                "--parsable2",
-                f"--jobs={only_case(session)['jobid']}",
-                "--format=JobName,State,NodeList",
-                "--allocations",
-            )
-        assert re.fullmatch(wanted, told), told
+        # A job's name and nodes come to the data base after its state.
+        wanted = r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n"
+        ask = ["sacct", "--noheader", "--parsable2", f"--jobs={only_case(session)['jobid']}", "--allocations"]
+        ask.append("--format=JobName,State,NodeList")
+        slurm_made.wait_until(lambda: re.fullmatch(wanted, slurm(*ask)), "the data base has the job")
 
 
 def test_job_killed_by_its_time_limit_is_reported_as_that(endless):

@@ -15,6 +15,7 @@ import pytest
 import slurm_made
 import yaml
 from builds import OPEN_MPI, ROOT
+from check_runs import values
 from conftest import COFFEECUP
 from modules_made import LIBRARIES
 
@@ -26,6 +27,14 @@ PACKAGES = REPOSITORY / "packages"
 SHARED = (REPOSITORY / "build_systems" / "kernel.py").read_text()
 RECIPES = sorted(PACKAGES.glob("*/package.py"))
 COMMON = ROOT / "site_configs" / "common"
+
+
+def fake_spack(folder, script):
+    spack = folder / "fake" / "spack"
+    spack.parent.mkdir()
+    spack.write_text(f"#!/bin/sh\n{script}\n")
+    spack.chmod(0o755)
+    return spack
 
 
 def package_class(recipe):
@@ -45,9 +54,8 @@ def test_recipe_is_named_as_spack_wants_it_and_explains_itself(recipe):
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.parent.name)
 def test_each_option_of_the_recipe_is_one_of_cmake(recipe):
     defined = set(re.findall(r'self\.define(?:_from_variant)?\("(COFFEECUP_\w+)"', SHARED + recipe.read_text()))
-    options = set(
-        re.findall(r"^(?:set|option)\((COFFEECUP_\w+)", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE)
-    )
+    cmake = (ROOT / "kernels" / "CMakeLists.txt").read_text()
+    options = set(re.findall(r"^(?:set|option)\((COFFEECUP_\w+)", cmake, re.MULTILINE))
     assert {"COFFEECUP_BENCHMARKS", "COFFEECUP_SPACK_HASH"} <= defined <= options
     assert f'    benchmark = "{recipe.parent.name}"\n' in recipe.read_text()
 
@@ -167,10 +175,8 @@ def test_library_of_a_site_is_required_with_its_modules_in_place_of_what_is_list
 
 def test_listed_fftw_is_used_with_the_listed_library_alone():
     gcc = {"externals": [{"spec": "gcc@12.2.0 languages:='c,fortran'", "prefix": "/usr"}]}
-    assert fftw("mpich", CENTRE, {"gcc": gcc}, LISTED) == {
-        "fftw:": {"buildable": True},
-        "gcc:": {**gcc, "buildable": False},
-    }
+    built = {"fftw:": {"buildable": True}, "gcc:": {**gcc, "buildable": False}}
+    assert fftw("mpich", CENTRE, {"gcc": gcc}, LISTED) == built
     assert fftw("openmpi", {**OPENMPI, "prefix": "/opt/openmpi"}, {}, LISTED) == {"fftw:": {"buildable": True}}
     assert fftw("openmpi", OPENMPI, {"gcc": gcc}, LISTED) == {}
     assert fftw("mpich", CENTRE, {"gcc": gcc}, {}) == {}
@@ -209,11 +215,7 @@ OTHER_MPICC = "/usr/bin/mpicc"
         ({"mpi": {"buildable": False, "require": "mpich@4.1"}} | BOTH, MPICC, ""),
         (pinned("mpich", CENTRE, []) | {"mpich": {"externals": [CENTRE]}}, MPICC, ""),
         ({"mpi": {}}, MPICC, "lets Spack build an MPI library of its own"),
-        (
-            {"mpi": {"buildable": True}, "all": {"buildable": False}},
-            MPICC,
-            "lets Spack build an MPI library of its own",
-        ),
+        ({"mpi": {"buildable": True}, "all": {"buildable": False}}, MPICC, "lets Spack build an MPI library of its"),
         ({"mpich": {"buildable": False}}, MPICC, "leaves 0 MPI libraries"),
         (BOTH, MPICC, "leaves 2 MPI libraries"),
         ({"openmpi": {"externals": [OPENMPI]}}, MPICC, "leaves 2 MPI libraries"),
@@ -230,16 +232,8 @@ def test_spack_is_left_no_choice_of_the_mpi_library(changed, compiler, problem):
 @pytest.mark.parametrize(
     ("answer", "builder", "said"),
     [
-        (
-            "cat {packages}",
-            "spack",
-            "kernels are built with Spack: {spack} has to use the MPI library of the partition",
-        ),
-        (
-            "echo packages: {{}}",
-            "cmake",
-            "spack.yaml lets Spack build an MPI library of its own; to use Spack, add the",
-        ),
+        ("cat {packages}", "spack", "are built with Spack: {spack} has to use the MPI library of the partition"),
+        ("echo packages: {{}}", "cmake", "lets Spack build an MPI library of its own; to use Spack, add the"),
         ("echo 1.1.0", "cmake", "config get packages` fails: it lists no packages"),
         ("echo no such environment >&2; exit 1", "cmake", "config get packages` fails: no such environment"),
     ],
@@ -247,18 +241,12 @@ def test_spack_is_left_no_choice_of_the_mpi_library(changed, compiler, problem):
 def test_auto_takes_spack_only_with_the_mpi_library_of_the_partition(reframe, tmp_path, answer, builder, said):
     """What the fake Spack has is the library of this machine's mpicc."""
     prefix = Path(shutil.which("mpicc")).parent.parent
-    (tmp_path / "packages.yaml").write_text(
-        f"packages: {{mpi: {{buildable: false}}, mpich: {{externals: [{{spec: mpich@1, prefix: {prefix}}}]}}}}\n"
-    )
-    spack = tmp_path / "fake" / "spack"
-    spack.parent.mkdir()
-    spack.write_text(
-        f'#!/bin/sh\n[ "$1" = --version ] && echo 1.1.0 && exit\n{answer.format(packages=tmp_path / "packages.yaml")}\n'
-    )
-    spack.chmod(0o755)
-    session = reframe(
-        "--dry-run", "-n", "^b_eff%num_processes=2$", env={"PATH": f"{spack.parent}:{reframe.environment()['PATH']}"}
-    )
+    packages = tmp_path / "packages.yaml"
+    externals = {"externals": [{"spec": "mpich@1", "prefix": str(prefix)}]}
+    packages.write_text(yaml.safe_dump({"packages": {"mpi": {"buildable": False}, "mpich": externals}}))
+    spack = fake_spack(tmp_path, f'[ "$1" = --version ] && echo 1.1.0 && exit\n{answer.format(packages=packages)}')
+    path = f"{spack.parent}:{reframe.environment()['PATH']}"
+    session = reframe("--dry-run", "-n", "^b_eff%num_processes=2$", env={"PATH": path})
     assert [case["builder"] for case in session.cases] == [builder], session.output
     lines = [line for line in session.output.splitlines() if line.startswith("coffeecup: kernels are built with ")]
     assert len(lines) == 1 and said.format(spack=spack) in lines[0], session.output
@@ -279,15 +267,14 @@ needs_spack = pytest.mark.skipif(spack_command() is None, reason="no Spack on PA
 def spack_environment():
     """What ReFrame's environment in these tests leaves out, and Spack on PATH."""
     found = {name: value for name, value in os.environ.items() if name.startswith("SPACK_")}
-    return found | {
-        "PATH": os.pathsep.join([str(Path(spack_command()).parent), os.environ["PATH"]]),
-        "HOME": os.environ["HOME"],
-    }
+    path = os.pathsep.join([str(Path(spack_command()).parent), os.environ["PATH"]])
+    return found | {"PATH": path, "HOME": os.environ["HOME"]}
 
 
 @needs_spack
 def test_checks_build_through_spack_and_give_the_same_metrics(reframe, spack_environment):
-    options = ["-r", "-n", "b_eff%num_processes=2$", "-S", "b_eff.time_budget=2", "-S", "b_eff.memory_per_process=1MiB"]
+    short = values("b_eff.time_budget=2", "b_eff.memory_per_process=1MiB")
+    options = ["-r", "-n", "b_eff%num_processes=2$", *short]
     by_spack = reframe(*options, "-S", "builder=spack", env=spack_environment, timeout=900)
     assert by_spack.returncode == 0, by_spack.output
     [case] = by_spack.cases
@@ -335,9 +322,8 @@ def test_audit_and_stand_alone_tests_of_all_packages_pass(tmp_path):
 @needs_spack
 def test_new_site_has_an_environment_that_spack_makes_concrete(tree, tmp_path, spack_environment):
     """With the packages that the machine has: Spack builds ours and nothing else but its own wrapper and runtime."""
-    made = tree.run(
-        "new", "here", path=spack_environment["PATH"], **{k: v for k, v in spack_environment.items() if k != "PATH"}
-    )
+    more = {name: value for name, value in spack_environment.items() if name != "PATH"}
+    made = tree.run("new", "here", path=spack_environment["PATH"], **more)
     assert made.code == 0, made.text
     environment = os.environ | {"COFFEECUP_ROOT": str(tree.folder)}
     folder = make_environment(tmp_path, "here", tree.folder / "site_configs" / "here" / "spack.yaml")
@@ -348,9 +334,8 @@ def test_new_site_has_an_environment_that_spack_makes_concrete(tree, tmp_path, s
     specs = json.loads((folder / "spack.lock").read_text())["concrete_specs"].values()
     built = {spec["name"] for spec in specs if "external" not in spec}
     assert built - {"compiler-wrapper", "gcc-runtime"} == set(packages())
-    assert {spec["arch"]["target"] for spec in specs if spec["name"] == "ftio"} == {
-        "x86_64_v3"
-    } or os.uname().machine != "x86_64"
+    targets = {spec["arch"]["target"] for spec in specs if spec["name"] == "ftio"}
+    assert targets == {"x86_64_v3"} or os.uname().machine != "x86_64"
 
 
 @pytest.fixture
@@ -391,10 +376,8 @@ def test_site_whose_spack_environment_has_another_library_is_refused(site, tree)
     (tree.folder / "site_configs" / "here" / "externals.yaml").write_text("packages: {}\n")
     checked = site("mpich", "check", "here", "--submit")
     assert checked.returncode == 1
-    complaint = (
-        f"Spack built the kernel with the MPI library in /usr/bin, but the environment has {tree.scratch}/mpich/bin"
-    )
-    assert complaint in checked.stderr
+    told = "Spack built the kernel with the MPI library in /usr/bin, but the environment has "
+    assert f"{told}{tree.scratch}/mpich/bin" in checked.stderr
     assert "require it: `packages: mpi: require: [NAME]`" in checked.stderr
 
 
@@ -427,18 +410,7 @@ def test_stand_alone_test_runs_where_srun_alone_starts_processes(tmp_path):
 
 
 def test_old_spack_is_refused_by_name(reframe, tmp_path):
-    folder = tmp_path / "old"
-    folder.mkdir()
-    spack = folder / "spack"
-    spack.write_text("#!/bin/sh\necho 0.23.1\n")
-    spack.chmod(0o755)
-    session = reframe(
-        "-r",
-        "-n",
-        "b_eff%num_processes=2$",
-        "-S",
-        "builder=spack",
-        env={"PATH": os.pathsep.join([str(folder), os.environ["PATH"]])},
-    )
+    path = f"{fake_spack(tmp_path, 'echo 0.23.1').parent}:{os.environ['PATH']}"
+    session = reframe("-r", "-n", "b_eff%num_processes=2$", *values("builder=spack"), env={"PATH": path})
     assert session.returncode == 1
     assert "is Spack 0.23.1; 1.0.2 is the oldest supported version" in session.fixtures[0]["fail_reason"]

@@ -31,11 +31,8 @@ def folder(tmp_path_factory):
     database(top / "steady.db", nights(steady(20)))
     database(top / "constant.db", nights([1000.0] * 20, time_run=60.0, scheduler="local"))
     database(top / "slower.db", nights([*steady(20), *steady(8, 700)]))
-    effect = {
-        "suspects": ["x1"],
-        "confirmed": ["x1"],
-        "values": {f"x{node}": [0.5**node, 0, 1, 1, 1] for node in (0, 1)},
-    }
+    values = {f"x{node}": [0.5**node, 0, 1, 1, 1] for node in (0, 1)}
+    effect = {"suspects": ["x1"], "confirmed": ["x1"], "values": values}
     database(top / "slow_node.db", [session([case({"b_eff": (1000.0, "MByte/s")}, node_effects=effect)])])
     entry = {"b_eff": (1000.0, 1000.0, -0.1, None, "MByte/s", "pass")}
     database(top / "compared.db", [session([case(entry)])])
@@ -144,11 +141,6 @@ def test_output_that_nobody_reads_ends_the_command_in_silence(folder):
 
 
 def scored_into(output, folder, buffers=()):
-    return subprocess.run(
-        [COFFEECUP, "score", folder / "good.jsonl"],
-        env=os.environ | dict(buffers),
-        stdout=output,
-        stderr=subprocess.PIPE,
-        check=False,
-        timeout=PATIENCE,
-    )
+    words = [COFFEECUP, "score", folder / "good.jsonl"]
+    env, streams = os.environ | dict(buffers), {"stdout": output, "stderr": subprocess.PIPE}
+    return subprocess.run(words, env=env, **streams, check=False, timeout=PATIENCE)

@@ -72,9 +72,7 @@ def test_exact_versions_support_the_oldest_python():
 def test_every_data_file_is_packaged(package):
     patterns = PROJECT["tool"]["setuptools"]["package-data"][package]
     folder = package.removeprefix("coffeecup.").replace(".", "/")
-    tracked = subprocess.run(
-        ["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
+    tracked = subprocess.check_output(["git", "ls-files", folder], cwd=ROOT, text=True).split()
     data = [str(Path(path).relative_to(folder)) for path in tracked if not path.endswith((".py", ".md"))]
     assert data
     assert [path for path in data if not any(fnmatch.fnmatch(path, pattern) for pattern in patterns)] == []
@@ -151,20 +149,10 @@ def test_watching_tells_the_progress_and_returns_the_exit_code(growing, capfd):
 
 def test_watching_on_a_terminal_shows_a_bar(growing):
     folder, command, _ = growing
-    started = [
-        sys.executable,
-        "-c",
-        f"from coffeecup.postprocess.cli.watch import watch; watch({str(folder)!r}, {command!r})",
-    ]
-    done = subprocess.run(
-        started,
-        env={"FORCE_COLOR": "1", "PATH": "/usr/bin", "TERM": "xterm"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "the command speaks" in done.stdout
-    assert "━" in done.stdout and "%" in done.stdout
+    program = f"from coffeecup.postprocess.cli.watch import watch; watch({str(folder)!r}, {command!r})"
+    terminal = {"FORCE_COLOR": "1", "PATH": "/usr/bin", "TERM": "xterm"}
+    shown = subprocess.check_output([sys.executable, "-c", program], env=terminal, text=True)
+    assert "the command speaks" in shown and "━" in shown and "%" in shown
 
 
 def test_watching_ignores_logs_from_before_and_what_is_no_log(tmp_path, capfd):

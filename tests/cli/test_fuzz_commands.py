@@ -71,9 +71,8 @@ def corpus(tmp_path_factory):
     (folder / "empty").touch()
     (folder / "binary").write_bytes(bytes(range(256)) * 10)
     (folder / "deep").write_bytes(b"[" * 100_000)
-    (folder / "bomb").write_text(
-        "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else 1}]" for n in range(40))
-    )
+    lines = (f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else 1}]" for n in range(40))
+    (folder / "bomb").write_text("\n".join(lines))
     (folder / "text").write_text("no log, no session\n")
     (folder / "number").write_text("1e999")
     (folder / "folder" / "x.jsonl").mkdir(parents=True)
@@ -116,13 +115,8 @@ def words_of(draw, option, names):
         return draw(st.lists(st.sampled_from(names), min_size=1, max_size=2 if option.nargs == -1 else 1))
     if option.is_flag:
         return [draw(st.sampled_from(option.opts))]
-    pool = (
-        OUTPUTS
-        if option.name in WRITTEN
-        else [*WORDS, *names]
-        if option.name in ("file", "files", "session", "expected")
-        else WORDS
-    )
+    read = names if option.name in ("file", "files", "session", "expected") else []
+    pool = OUTPUTS if option.name in WRITTEN else [*WORDS, *read]
     return [option.opts[0], draw(st.sampled_from(pool))]
 
 
@@ -150,35 +144,16 @@ def test_command_line(corpus, command, data):
 # --- what is in the files ---------------------------------------------------------------------------------------------
 
 READING = {
-    "history": [
-        ["history"],
-        ["history", "--json"],
-        ["history", "--last"],
-        ["history", "--last", "--json"],
-        ["history", "--csv"],
-    ],
-    "check-history": [["check-history"], ["check-history", "--json", "--max-age", "10"]],
-    "nodes": [["nodes", "--all"], ["nodes", "--format", "slurm"], ["nodes", "--json"]],
-    "export": [["export", "--junit", "out.xml", "--openmetrics", "out.prom"]],
-    "site report": [["site", "report", "-o", "out.html"], ["site", "report", "-o", "out.html", "--json"]],
-    "references check": [["references", "check", "--file", "b_eff.yaml"]],
-    "references propose": [
-        [
-            "references",
-            "propose",
-            "--benchmark",
-            "b_eff",
-            "--file",
-            "b_eff.yaml",
-            "--min-sessions",
-            "2",
-            "--include",
-            "changes",
-        ]
-    ],
-    "accept": [["accept", "contract.yaml", "-o", "out.html"]],
+    "history": ["history", "history --json", "history --last", "history --last --json", "history --csv"],
+    "check-history": ["check-history", "check-history --json --max-age 10"],
+    "nodes": ["nodes --all", "nodes --format slurm", "nodes --json"],
+    "export": ["export --junit out.xml --openmetrics out.prom"],
+    "site report": ["site report -o out.html", "site report -o out.html --json"],
+    "references check": ["references check --file b_eff.yaml"],
+    "references propose": ["references propose --benchmark b_eff --file b_eff.yaml --min-sessions 2 --include changes"],
+    "accept": ["accept contract.yaml -o out.html"],
 }
-CHOICES = st.sampled_from([(command, words) for command, lines in READING.items() for words in lines])
+CHOICES = st.sampled_from([(command, line.split()) for command, lines in READING.items() for line in lines])
 
 
 def places(tree, path=()):
@@ -254,6 +229,7 @@ def test_session_file(corpus, data):
     ends_well([*words, "fuzzed.json"], command)
 
 
+BRACKET = "'[' || json_blob"
 SQL = [
     "DROP TABLE sessions",
     "DROP TABLE metadata",
@@ -267,16 +243,7 @@ SQL = [
     *(
         f"UPDATE sessions SET {column} = {value} {where}"
         for column in ("uuid", "session_start_unix", "session_end_unix", "json_blob")
-        for value in (
-            "NULL",
-            "''",
-            "x'ff00fe'",
-            "1e999",
-            "-1",
-            "9223372036854775807",
-            "'[' || json_blob",
-            "cast(x'ff' AS TEXT)",
-        )
+        for value in ("NULL", "''", "x'ff00fe'", "1e999", "-1", "9223372036854775807", BRACKET, "cast(x'ff' AS TEXT)")
         for where in ("", "WHERE rowid = 3")
     ),
 ]
@@ -313,17 +280,11 @@ def test_pages_of_a_database(corpus, data):
 
 
 CONTRACT = yaml.safe_load(evidence_made.CONTRACT % 1)
+LATENCY = ["$xfail", "HPC-1", [2.0, None, 0.1, "us"]]
+ENTRIES = {2: {"b_eff": [1000.0, -0.1, None, "MByte/s"], "ping_pong_latency": LATENCY}}
 REFERENCES = {
     "_meta": {"measured": {"local:default": {2: [{"valid_from": "2026-01-01", "values": {}}]}}},
-    "b_eff": {
-        "$index": ["$partition", "num_processes"],
-        "local:default": {
-            2: {
-                "b_eff": [1000.0, -0.1, None, "MByte/s"],
-                "ping_pong_latency": ["$xfail", "HPC-1", [2.0, None, 0.1, "us"]],
-            }
-        },
-    },
+    "b_eff": {"$index": ["$partition", "num_processes"], "local:default": ENTRIES},
 }
 
 
@@ -341,18 +302,9 @@ def test_reference_file(corpus, data):
     os.makedirs("fuzzed", exist_ok=True)  # noqa: PTH103
     with open("fuzzed/b_eff.yaml", "w") as file:  # noqa: PTH123
         yaml.safe_dump(mutated(data.draw, REFERENCES), file)
-    command, words = data.draw(
-        st.sampled_from(
-            [
-                ("references check", ["references", "check"]),
-                (
-                    "references propose",
-                    ["references", "propose", "--benchmark", "b_eff", "--include", "changes", "--write"],
-                ),
-            ]
-        )
-    )
-    ends_well([*words, "good.db", "--file", "fuzzed/b_eff.yaml"], command)
+    proposed = ["--benchmark", "b_eff", "--include", "changes", "--write"]
+    command, words = data.draw(st.sampled_from([("references check", []), ("references propose", proposed)]))
+    ends_well([*command.split(), *words, "good.db", "--file", "fuzzed/b_eff.yaml"], command)
 
 
 @pytest.mark.parametrize(

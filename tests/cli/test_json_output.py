@@ -41,20 +41,18 @@ def tables():
 
 
 TABLES = tables()
-EFFECT = {
-    "verdict": "suspects",
-    "suspects": ["x3"],
-    "confirmed": [],
-    "values": {"x1": [1.0, 0.9, 1.1, 0, 16], "x2": [1.0, None, None, 0, 1], "x3": [0.5, 0.4, 0.6, 16, 16]},
-    "servers": {
-        "suspects": ["OST0002"],
-        "values": {
-            "OST0000": [1.0, 0.9, 1.1, 0, 9],
-            "OST0001": [1.0, None, None, 0, 1],
-            "OST0002": [0.5, 0.4, 0.6, 9, 9],
-        },
-    },
-}
+
+
+def effects(usual, unknown, slow, count):
+    values = {usual: [1.0, 0.9, 1.1, 0, count], unknown: [1.0, None, None, 0, 1], slow: [0.5, 0.4, 0.6, count, count]}
+    return {"suspects": [slow], "values": values}
+
+
+EFFECT = {"verdict": "suspects", "confirmed": [], **effects("x1", "x2", "x3", 16)}
+EFFECT["servers"] = effects("OST0000", "OST0001", "OST0002", 9)
+RARE = re.compile(
+    r"\[\]\.nodes\?\.(nodes|servers)|events\??\[\]\.nodes|(excluded|no_reference|would_have_failed|remarks)\[\]"
+)
 
 
 def documented(name):
@@ -64,10 +62,8 @@ def documented(name):
         if kind == "series":
             fields |= {f"{path}.{field}": "text" for field in SERIES_TEXT} | {f"{path}.processes": "integer"}
         elif kind in TABLES:
-            fields |= {
-                path + inner if inner.startswith("[]") else f"{path}.{inner}": of
-                for inner, of in documented(kind).items()
-            }
+            inside = documented(kind).items()
+            fields |= {path + inner if inner.startswith("[]") else f"{path}.{inner}": of for inner, of in inside}
         else:
             fields[path] = kind
     return fields
@@ -94,11 +90,8 @@ def check(content, name):
     """The leaves of the content are documented with their types; returns the documented paths that occurred."""
     fields, seen = documented(name), set()
     for path, value in leaves(content):
-        fits = [
-            known
-            for known, kind in fields.items()
-            if re.fullmatch(pattern(known) + (r"([.\[].*)?" if kind.startswith("any") else ""), path)
-        ]
+        below = {known: r"([.\[].*)?" if kind.startswith("any") else "" for known, kind in fields.items()}
+        fits = [known for known in fields if re.fullmatch(pattern(known) + below[known], path)]
         assert len(fits) == 1, f"{name}: {path} is in {len(fits)} rows of docs/machines.md"
         kind = fields[fits[0]]
         assert (kind.endswith("?") and value is None) or IS[kind.rstrip("?")](value), (
@@ -179,21 +172,12 @@ def outputs(stored, tmp_path):
 
 
 def test_every_field_is_documented_and_every_documented_field_occurs(stored, tmp_path):
-    never = {
-        "coffeecup references propose": {"changes[].was"},  # null in a new file, which is a documented value
-    }
+    never = {"coffeecup references propose": {"changes[].was"}}  # null in a new file, which is a documented value
     for command, documents in outputs(stored, tmp_path).items():
         seen = set().union(*(check(document, command) for document in documents))
         missing = set(documented(command)) - seen - never.get(command, set())
         # What no session of these could contain is in other tests of the same commands.
-        rare = {
-            path
-            for path in missing
-            if re.match(
-                r"\[\]\.nodes\?\.(nodes|servers)|events\??\[\]\.nodes|excluded\[\]|no_reference\[\]|would_have_failed\[\]|remarks\[\]",
-                path,
-            )
-        }
+        rare = {path for path in missing if RARE.match(path)}
         assert missing - rare == set(), command
 
 

@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from commands import run
+from commands import run, said
 from other_suite import bandwidth, case, nights, tables, usage
 from sessions_made import database, steady
 
@@ -55,10 +55,8 @@ def test_bounds_come_before_the_unit(tmp_path, lower, upper, unit, better):
 
 
 def test_bounds_that_contradict_each_other_state_nothing(tmp_path):
-    two = [
-        case({"x": (1.0, 1.0, *bounds, "%", "pass")}, parameters={"n": n})
-        for n, bounds in enumerate([(-0.1, None), (None, 0.1)])
-    ]
+    bounds = [(-0.1, None), (None, 0.1)]
+    two = [case({"x": (1.0, 1.0, *both, "%", "pass")}, parameters={"n": n}) for n, both in enumerate(bounds)]
     _, table = tables(tmp_path, nights(two))
     assert set(table["better"]) == {"unknown"}
 
@@ -133,9 +131,7 @@ def test_step_of_any_metric_is_one_event_until_somebody_acknowledges_it(
         return f'message="{verdict}: scratch ' in (tmp_path / "j.xml").read_text(), (tmp_path / "m").read_text()
 
     failure, metrics = exported()
-    assert failure and [line[-3:] for line in metrics.splitlines() if line.startswith("coffeecup_regression{")] == [
-        "1.0"
-    ]
+    assert failure and samples(metrics, "coffeecup_regression") == ["1.0"]
 
     known = tmp_path / "known.yaml"
     words = ("--who", "operator", "--why", "new disks", "--until", "2999-01-01", "--file", known)
@@ -143,9 +139,7 @@ def test_step_of_any_metric_is_one_event_until_somebody_acknowledges_it(
     done = run("check-history", stored, "--acknowledged", known)
     assert done.exit_code == 0 and "acknowledged: scratch" in done.stdout, done.output
     failure, metrics = exported("--acknowledged", known)
-    assert not failure and [
-        line[-3:] for line in metrics.splitlines() if line.startswith("coffeecup_event_alarms{")
-    ] == ["0.0"]
+    assert not failure and samples(metrics, "coffeecup_event_alarms") == ["0.0"]
 
 
 @pytest.mark.parametrize(
@@ -165,9 +159,7 @@ def test_the_sites_file_cannot_leave_a_direction_open(tmp_path):
     file = tmp_path / "thresholds.yaml"
     file.write_text("- {metric: usage, better: unknown}\n")
     done = run("check-history", database(tmp_path / "results.db", usage([50.0])), "--thresholds", file)
-    assert done.exit_code == 2 and "entry 1: `better` is higher, lower or neither" in " ".join(
-        done.output.replace("│", " ").split()
-    )
+    assert done.exit_code == 2 and "entry 1: `better` is higher, lower or neither" in said(done)
 
 
 @pytest.mark.parametrize(("last", "alarms"), [(50, [False, False]), (100, [True, True]), (75, [True, False])])

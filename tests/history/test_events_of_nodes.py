@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 from commands import run
-from sessions_made import case, database, night, session, steady, table_of
+from sessions_made import case, database, each_night, night, steady, table_of
 
 from coffeecup.postprocess.history.change_points import findings, session_values
 from coffeecup.postprocess.history.events import BETTER, UNKNOWN, WORSE, events
@@ -24,21 +24,14 @@ def level(number, seed, factor):
 
 def nights(factor=0.7, series=1, unit="MByte/s", metric="b_eff", effects=lambda number: {}):
     """b_eff on some sizes, each on hosts of its own but for x0, changes on night BEGIN."""
-    return [
-        session(
-            [
-                case(
-                    {metric: (level(number, place, factor), unit)},
-                    processes=2 + place,
-                    job_nodelist=HOSTS if place == 0 else [f"y{place}", f"z{place}"],
-                    node_effects=effects(number) if place == 0 else {},
-                )
-                for place in range(series)
-            ],
-            night(number),
-        )
-        for number in range(NIGHTS)
-    ]
+
+    def measured(number, place):
+        hosts = HOSTS if place == 0 else [f"y{place}", f"z{place}"]
+        found = effects(number) if place == 0 else {}
+        value = {metric: (level(number, place, factor), unit)}
+        return case(value, processes=2 + place, job_nodelist=hosts, node_effects=found)
+
+    return each_night(NIGHTS, lambda number: [measured(number, place) for place in range(series)])
 
 
 @pytest.fixture(scope="module")

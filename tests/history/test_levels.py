@@ -46,9 +46,8 @@ def test_a_small_step_is_the_t_test_of_its_two_parts():
     t = stats.ttest_ind(values[30:], values[:30])
     expected = -stats.norm.isf(stats.t.sf(abs(t.statistic), len(values) - 2))
     rounding = looks.least_squares(values[None])
-    assert looks.step_at(looks.bounded(values[None])[-1], np.array([30]), 4.5, rounding, 0.0)[0] == pytest.approx(
-        expected, abs=0.02
-    )
+    [step] = looks.step_at(looks.bounded(values[None])[-1], np.array([30]), 4.5, rounding, 0.0)
+    assert step == pytest.approx(expected, abs=0.02)
     assert -looks.CANDIDATE < expected < -1.5
 
 
@@ -177,16 +176,12 @@ def test_a_look_depends_on_no_unit():
 def test_a_mean_that_contradicts_the_medians_is_no_step():
     """After 60 nights 1 around 1000, six of ten are 2 higher and four are far lower: the median rises, the bounded mean
     falls."""
-    values = 1000 + np.append(
-        np.tile([1.0, -1.0, 0.5, -0.5, 0.0], 12), np.tile([2, 2, -50, 2, 2, -50, 2, -50, 2, -50], 3)
-    )
+    later = np.tile([2, 2, -50, 2, 2, -50, 2, -50, 2, -50], 3)
+    values = 1000 + np.append(np.tile([1.0, -1.0, 0.5, -0.5, 0.0], 12), later)
     seen = look(values[None], 0.0)
     at, rounding = np.array([60]), looks.least_squares(values[None])
-    assert (
-        looks.step_at(looks.bounded(values[None])[-1], at, 4.5, rounding, 0.0)[0] < -2
-        and seen.step[0] * seen.step_size[0] >= 0
-    )
-    assert seen.step[0] > -2
+    assert looks.step_at(looks.bounded(values[None])[-1], at, 4.5, rounding, 0.0)[0] < -2
+    assert seen.step[0] * seen.step_size[0] >= 0 and seen.step[0] > -2
 
 
 @pytest.mark.parametrize(("low", "most"), [(0.1, 0), (0.2, 2), (0.3, 10)])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import run
-from sessions_made import case, database, night, session, table_of
+from sessions_made import case, database, each_night, night, session, table_of
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.candidates import cost
@@ -25,30 +25,20 @@ COMMAND = "reframe -C site.py -c reframe_checks -r --mode=nightly -S b_eff.time_
 
 def runs(number, values, seconds=60.0, processes=2, metrics=None, **variables):
     """The test cases of one test in a session, a repeat for each value."""
+    common = {"processes": processes, "time_run": seconds, "scheduler": "local"} | variables
+    names = [f" %.repeat_no={place}" if len(values) > 1 else "" for place in range(len(values))]
     return [
-        case(
-            metrics or {"b_eff": (value, "MByte/s")},
-            processes=processes,
-            time_run=seconds,
-            scheduler="local",
-            **variables,
-        )
-        | {"name": f"b_eff %num_processes={processes}" + (f" %.repeat_no={place}" if len(values) > 1 else "")}
-        for place, value in enumerate(values)
+        case(metrics or {"b_eff": (value, "MByte/s")}, **common) | {"name": f"b_eff %num_processes={processes}{repeat}"}
+        for value, repeat in zip(values, names)
     ]
 
 
 def stored(path, tests, cmdline=COMMAND):
     """A database of sessions; `tests`: seconds, processes and the values (sessions, repeats) of each."""
-    nights = range(len(tests[0][2]))
-    made = [
-        session(
-            [one for seconds, size, values in tests for one in runs(number, values[number], seconds, size)],
-            night(number),
-            cmdline=cmdline,
-        )
-        for number in nights
-    ]
+    made = []
+    for number in range(len(tests[0][2])):
+        cases = [one for seconds, size, values in tests for one in runs(number, values[number], seconds, size)]
+        made.append(session(cases, night(number), cmdline=cmdline))
     return database(path, made)
 
 
@@ -210,12 +200,8 @@ def test_series_without_noise_detect_everything_with_the_cheapest_test(tmp_path)
     ]
     assert all(row["power"]["value"] == 1 and row["false_alarms"]["value"] == 0 for row in made["tests"])
     assert (made["repeats"], made["seconds"], made["reached"]) == (1, 20, True)
-    assert made["mode"]["options"] == [
-        "-n '^b_eff%num_processes=4$'",
-        "--repeat=1",
-        "-S b_eff.time_budget=5",
-        "--max-retries=2",
-    ]
+    options = ["-n '^b_eff%num_processes=4$'", "--repeat=1", "-S b_eff.time_budget=5", "--max-retries=2"]
+    assert made["mode"]["options"] == options
 
 
 @pytest.mark.parametrize(("minutes", "code"), [("1", 0), ("0.98333", 1)])
@@ -243,9 +229,8 @@ def test_earlier_regression_is_no_noise(tmp_path):
     """The plan is the same as without it; the spread of all values would be 15 %."""
     values = noisy(0.02, repeats=3, within=0.02)
     lower = values * np.where(np.arange(40) < 20, 1, 0.75)[:, None]
-    made = [
-        planned(stored(tmp_path / f"{name}.db", [(60, 2, one)])) for name, one in (("without", values), ("with", lower))
-    ]
+    both = {"without": values, "with": lower}
+    made = [planned(stored(tmp_path / f"{name}.db", [(60, 2, one)])) for name, one in both.items()]
     noise = [one["tests"][0]["noise"] for one in made]
     assert made[0]["mode"] == made[1]["mode"] and noise[1] == pytest.approx(noise[0], rel=0.15)
     assert np.std(lower) / np.mean(lower) > 0.14
@@ -253,14 +238,8 @@ def test_earlier_regression_is_no_noise(tmp_path):
 
 def test_metric_that_cannot_be_planned_is_named_and_the_plan_is_not_enough(tmp_path):
     """b_eff_io has run in 5 sessions only."""
-    sessions = [
-        session(
-            runs(number, [1000.0])
-            + [case({"b_eff_io": (50.0, "MByte/s")}, benchmark="b_eff_io", time_run=9.0)] * (number > 14),
-            night(number),
-        )
-        for number in range(20)
-    ]
+    few = case({"b_eff_io": (50.0, "MByte/s")}, benchmark="b_eff_io", time_run=9.0)
+    sessions = each_night(20, lambda n: runs(n, [1000.0]) + [few] * (n > 14))
     done = run("plan", database(tmp_path / "r.db", sessions), *QUICK)
     assert done.exit_code == 1 and '"options"' in done.output
     assert "NOT PLANNED: b_eff_io on one node of default+mpi: the noise is known from 20" in done.output

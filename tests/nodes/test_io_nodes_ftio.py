@@ -54,9 +54,7 @@ def test_where_processes_wait_for_each_other_nothing_is_held_against_a_node(tmp_
 
 
 @pytest.mark.parametrize(
-    ("write", "flush", "units"),
-    [(2.0, 1.0, {"writes"}), (1.0, 2.0, set())],
-    ids=["slow writes", "slow flush"],
+    ("write", "flush", "units"), [(2.0, 1.0, {"writes"}), (1.0, 2.0, set())], ids=["slow writes", "slow flush"]
 )
 def test_the_flush_of_a_shared_file_does_not_count(tmp_path, write, flush, units):
     def factor(node, stage, activity):

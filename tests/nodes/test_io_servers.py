@@ -147,11 +147,8 @@ def test_b_eff_io_compares_files_on_the_same_server_if_it_is_known(tmp_path, tol
                 longest = max(record[name])
                 record[name] = [longest if 4 <= rank < 8 else rounded(longest / 10) for rank in range(RANKS)]
     for record in log:
-        if (
-            record["record"] == "measurement"
-            and record["partition"] == RANKS
-            and record["type"] in ("separate", "segmented")
-        ):
+        of_all = record["record"] == "measurement" and record["partition"] == RANKS
+        if of_all and record["type"] in ("separate", "segmented"):
             record["access_fastest_seconds"] = record["access_seconds"] / 10
     score = score_log(logs_made.write(tmp_path / "b_eff_io.jsonl", log))
     slow = {host.name for host in score.log.run.hosts[2:4]}
@@ -229,44 +226,31 @@ def run_with_files_on_every_brick(
     pytest.fail(f"in {RUNS} runs, GlusterFS put the files of too few nodes on a brick")
 
 
-def assert_the_brick_is_named_and_no_node(log):
-    found = score_log(log).nodes
-    print("\n".join([*found.slow_servers, *nodes.listed(found.named), *found.remarks]))
-    [server] = found.slow_servers
-    assert f"{SLOW_BRICK}: " in server
-    assert found.named.empty
+WORKLOAD = 'single_file = { process_size = "8MiB"; block_size = "256KiB"; patterns = ["write"]; };\nrepetitions = 9;'
+ALL_TYPES = "--largest-chunk 1MiB --partitions all --scheduled-time 120 --space-limit 3GiB"
+# Options, disks, processes, and the layouts that are in a log.
+RUNS_OF = {
+    # a file of each process, written nine times
+    "priomark": ("--workload workload.cfg", {}, RANKS, 9),
+    # Two repetitions, each with five stages that write files of 0.25 MByte in many small requests, and five that read
+    # them. Only disks as slow as these take longer than the requests on a busy machine.
+    "ftio": ("--storage posix --input 6 --repeat 2", {"bricks": 3, "slow": 100_000, "others": 500_000}, 12, 2),
+    # All types, so that there is a score; only the files of `separate` are each on a brick that is known. Small calls
+    # write so little that caches would hide the disk.
+    "b_eff_io": (ALL_TYPES, {"slow": 2_000_000, "others": 10_000_000, "cached": False}, RANKS, 3),
+}
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("kernel", RUNS_OF)
+def test_the_brick_on_a_slow_disk_is_named_and_no_node(openmpi, tmp_path, kernel):
+    options, disks, processes, layouts = RUNS_OF[kernel]
+    (tmp_path / "workload.cfg").write_text(WORKLOAD)
+    words = options.replace("workload.cfg", str(tmp_path / "workload.cfg")).split()
+    log, found = run_with_files_on_every_brick(openmpi, tmp_path, kernel, *words, processes=processes, **disks)
+    assert found == layouts
+    examined = score_log(log).nodes
+    print("\n".join([*examined.slow_servers, *nodes.listed(examined.named), *examined.remarks]))
+    [server] = examined.slow_servers
+    assert f"{SLOW_BRICK}: " in server and examined.named.empty
     assert "Slow server of files suspected: " in run("score", log).stdout
-
-
-@pytest.mark.prove
-def test_priomark_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
-    """A file of each process, written nine times."""
-    workload = (
-        'single_file = { process_size = "8MiB"; block_size = "256KiB"; patterns = ["write"]; };\nrepetitions = 9;'
-    )
-    (tmp_path / "workload.cfg").write_text(workload)
-    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "priomark", "--workload", tmp_path / "workload.cfg")
-    assert layouts == 9
-    assert_the_brick_is_named_and_no_node(log)
-
-
-@pytest.mark.prove
-def test_ftio_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
-    """Two repetitions, each with five stages that write files of 0.25 MByte in many small requests, and five that read
-    them. Only disks as slow as these take longer than the requests on a busy machine."""
-    options = ("--storage", "posix", "--input", 6, "--repeat", 2)
-    disks = {"bricks": 3, "slow": 100_000, "others": 500_000}
-    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "ftio", *options, processes=12, **disks)
-    assert layouts == 2
-    assert_the_brick_is_named_and_no_node(log)
-
-
-@pytest.mark.prove
-def test_b_eff_io_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
-    """All types, so that there is a score; only the files of `separate` are each on a brick that is known. Small calls
-    write so little that caches would hide the disk."""
-    options = ("--largest-chunk", "1MiB", "--partitions", "all", "--scheduled-time", 120, "--space-limit", "3GiB")
-    disks = {"slow": 2_000_000, "others": 10_000_000, "cached": False}
-    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "b_eff_io", *options, **disks)
-    assert layouts == 3
-    assert_the_brick_is_named_and_no_node(log)

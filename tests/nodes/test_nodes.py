@@ -5,12 +5,14 @@ tests/evidence/bench_nodes.py counts over many machines."""
 import json
 import pickle
 import re
+from collections import Counter
 
 import logs_made
 import numpy as np
 import pandas as pd
 import pytest
 from commands import run
+from contradictions import option, put
 from logs_made_b_eff import averaged_log
 from logs_made_nodes import matched_log
 from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
@@ -60,6 +62,17 @@ def test_no_node_of_a_healthy_machine_is_named(noise):
         assert (found.suspects, found.withheld) == ([], "")
 
 
+def spread(pairs, others, count, most):
+    """So many pairs in this order without some nodes, of which each node has at most so many."""
+    often, chosen = Counter(), []
+    for pair in pairs:
+        if not others & {*pair[1:]} and len(chosen) < count and max(often[node] for node in pair[1:]) < most:
+            chosen.append(pair)
+            often.update(pair[1:])
+    assert len(chosen) == count
+    return chosen
+
+
 @pytest.mark.parametrize(("disturbed", "suspects"), [(13, [0]), (14, [])])
 def test_a_node_that_chance_may_have_made_slow_is_no_suspect(disturbed, suspects):
     """By hand: 6 matchings of 16 nodes, 48 pairs. Node 0 is slow in all six, and so are some pairs of others. With 13
@@ -70,13 +83,8 @@ def test_a_node_that_chance_may_have_made_slow_is_no_suspect(disturbed, suspects
         for unit in range(6)
         for place in range(8)
     ]
-    often, slow = dict.fromkeys(range(16), 0), []
-    for pair in sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[0] * 5) % 16):
-        if 0 not in pair[1:] and len(slow) < disturbed and max(often[pair[1]], often[pair[2]]) < 2:
-            slow.append(pair)
-            often[pair[1]] += 1
-            often[pair[2]] += 1
-    assert len(slow) == disturbed
+    order = sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[0] * 5) % 16)
+    slow = spread(order, {0}, disturbed, 2)
     seconds = [2.0 if 0 in pair[1:] else 1.2 if pair in slow else 1.0 for pair in pairs]
     table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
     found = effects(table, 16)
@@ -93,13 +101,8 @@ def test_a_node_that_chance_made_slow_contradicts_nobody(disturbed, suspects, wi
     others = [(unit, (unit + place) % 15, (unit - place) % 15) for unit in range(15) for place in range(1, 8)]
     pairs = [(unit, *sorted(pair)) for unit, *pair in [*others, *((unit, unit, 15) for unit in range(15))]]
     partly = [pair for pair in pairs if 1 in pair[1:] and 0 not in pair[1:]][:8]
-    often, slow = dict.fromkeys(range(16), 0), []
-    for pair in sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[2] * 3 + pair[0] * 5) % 16):
-        if not {0, 1} & {*pair[1:]} and len(slow) < disturbed and max(often[pair[1]], often[pair[2]]) < 4:
-            slow.append(pair)
-            often[pair[1]] += 1
-            often[pair[2]] += 1
-    assert (len(pairs), len(partly), len(slow)) == (120, 8, disturbed)
+    slow = spread(sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[2] * 3 + pair[0] * 5) % 16), {0, 1}, disturbed, 4)
+    assert (len(pairs), len(partly)) == (120, 8)
     seconds = [2.0 if 0 in pair[1:] else 1.25 if pair in partly + slow else 1.0 for pair in pairs]
     table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
     found = effects(table, 16)
@@ -212,11 +215,16 @@ def test_within_known_groups_slow_nodes_of_a_tapered_tree_are_found():
     assert set(found.suspects) == slow
 
 
+def accessed(units):
+    """Of twelve nodes."""
+    rows = [(unit, "write", node, node) for unit in range(units) for node in range(12)]
+    return pd.DataFrame(rows, columns=["unit", "condition", "first", "second"])
+
+
 def test_times_of_single_nodes_are_judged_too():
     """As of accesses to files: every node has its own time in every unit."""
     rng = np.random.default_rng(2)
-    table = pd.DataFrame([(unit, "write", node, node) for unit in range(8) for node in range(12)])
-    table.columns = ["unit", "condition", "first", "second"]
+    table = accessed(8)
     seconds = np.where(table["first"] == 3, 1 / 0.7, 1) * np.exp(0.02 * rng.standard_normal(len(table)))
     found = effects(table.assign(seconds=seconds), 12)
     assert found.suspects == [3]
@@ -228,8 +236,7 @@ def test_times_of_single_nodes_are_judged_too():
 )
 def test_a_node_whose_effect_varies_is_fast_above_90_percent(speed, varied, suspects):
     """One that has half of the speed in 13 of 16 units, and in the others 82 % or 92 %."""
-    table = pd.DataFrame([(unit, "write", node, node) for unit in range(16) for node in range(12)])
-    table.columns = ["unit", "condition", "first", "second"]
+    table = accessed(16)
     slow = np.where(table["unit"] % 5 == 2, speed, 0.5)
     seconds = np.where(table["first"] == 3, 1 / slow, 1.0)
     assert effects(table.assign(seconds=seconds), 12, varied=varied).suspects == suspects
@@ -324,11 +331,12 @@ def test_a_log_without_matchings_is_not_examined(tmp_path):
     assert score.nodes.verdict == Verdict.NOT_EXAMINED and "--matchings 0" in score.nodes.remarks[0]
 
 
+SLOW_FOURTH = [1, 1, 1, 0.6, *[1] * 12]
 SUSPECT = [{"node": 3, "ratio": 1.6, "good": [0, 1]}]
 
 
 def test_a_suspect_that_is_slow_alone_with_good_nodes_is_confirmed(tmp_path):
-    log = logs_made.write(tmp_path / "log.jsonl", matched_log([1, 1, 1, 0.6, *[1] * 12], SUSPECT))
+    log = logs_made.write(tmp_path / "log.jsonl", matched_log(SLOW_FOURTH, SUSPECT))
     found = score_log(log)
     slow = found.log.run.hosts[3].name
     assert found.nodes.verdict == Verdict.CONFIRMED and nodes.stored(found.nodes)["confirmed"] == [slow]
@@ -338,8 +346,8 @@ def test_a_suspect_that_is_slow_alone_with_good_nodes_is_confirmed(tmp_path):
 
 @pytest.mark.parametrize(("speed", "confirmed"), [(0.94, True), (0.96, False)])
 def test_a_suspect_is_confirmed_below_95_percent_of_good_nodes(tmp_path, speed, confirmed):
-    speeds, alone = [1, 1, 1, 0.6, *[1] * 12], [1, 1, 1, speed, *[1] * 12]
-    found = score_log(logs_made.write(tmp_path / "log.jsonl", matched_log(speeds, SUSPECT, alone))).nodes
+    alone = [1, 1, 1, speed, *[1] * 12]
+    found = score_log(logs_made.write(tmp_path / "log.jsonl", matched_log(SLOW_FOURTH, SUSPECT, alone))).nodes
     assert found.verdict == (Verdict.CONFIRMED if confirmed else Verdict.SUSPECTS)
     denied = [remark for remark in found.remarks if "did not confirm" in remark]
     assert len(denied) == (not confirmed) and all("0.96 of good nodes" in remark for remark in denied)
@@ -366,18 +374,12 @@ def test_pairs_of_a_run_have_their_bandwidth_in_the_matrix(tmp_path):
     plan = records[1]
     l_max = plan["l_max_bytes"]
     plan["matchings"]["all_pairs"] = True
-    measured_ = [{"record": "all_pairs", "rounds": rounds, "estimate_seconds": 1.0}] + [
-        {
-            "record": "pair",
-            "message_bytes": l_max,
-            "loop_length": 3,
-            "partners": partners,
-            "seconds": [2e-3 if 2 in (node, partner) else 1e-3 for node, partner in enumerate(partners)],
-            "round": number,
-        }
-        for number in range(rounds)
-        for partners in [matchings_of_b_eff.tournament(nodes_, number)]
-    ]
+    loop = {"record": "pair", "message_bytes": l_max, "loop_length": 3}
+    measured_ = [{"record": "all_pairs", "rounds": rounds, "estimate_seconds": 1.0}]
+    for number in range(rounds):
+        partners = matchings_of_b_eff.tournament(nodes_, number)
+        seconds = [2e-3 if 2 in (node, partner) else 1e-3 for node, partner in enumerate(partners)]
+        measured_.append(loop | {"partners": partners, "seconds": seconds, "round": number})
     moved = rounds * nodes_ * l_max * 4
     check = records[place]
     check |= {name: check[name] + moved for name in ("received_bytes", "checked_bytes")}
@@ -407,8 +409,7 @@ def test_a_cell_of_a_large_matrix_has_the_slowest_of_its_pairs(count, side):
 
 def test_a_run_that_left_out_rings_has_no_score_and_keeps_its_nodes(tmp_path):
     """The slow node is named in the report and at the terminal; the exit code is that of a log without a score."""
-    speeds = [1, 1, 1, 0.6, *[1] * 12]
-    path = logs_made.write(tmp_path / "log.jsonl", matched_log(speeds, only=lambda name: name == "ping-pong"))
+    path = logs_made.write(tmp_path / "log.jsonl", matched_log(SLOW_FOURTH, only=lambda name: name == "ping-pong"))
     [error] = score_logs([path])
     assert pickle.loads(pickle.dumps(error)).nodes.verdict == "suspects"  # as pools of processes pass it on
     done = run("score", path)
@@ -424,14 +425,14 @@ def test_a_run_that_left_out_rings_has_no_score_and_keeps_its_nodes(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda records: logs_made.first(records, record="matching").update(message_bytes=4095),
-        lambda records: logs_made.first(records, record="data_check").update(received_bytes=1, checked_bytes=1),
-        lambda records: records[0]["options"].update(matchings=4),
+        put("matching", message_bytes=4095),
+        put("data_check", received_bytes=1, checked_bytes=1),
+        option(matchings=4),
         lambda records: records[1]["patterns"].append(records[1]["patterns"][0] | {"name": "ring-x", "group": "ring"}),
     ],
 )
 def test_nodes_of_a_log_that_breaks_any_other_rule_are_not_named(tmp_path, change):
-    records = matched_log([1, 1, 1, 0.6, *[1] * 12], only=lambda name: name == "ping-pong")
+    records = matched_log(SLOW_FOURTH, only=lambda name: name == "ping-pong")
     change(records)
     done = run("score", logs_made.write(tmp_path / "log.jsonl", records))
     assert done.exit_code == 1 and "suspected" not in done.stdout and "defect" not in done.stderr

@@ -146,15 +146,11 @@ def test_the_printed_command_drains_the_confirmed_node_alone(equal, tmp_path):
         named = {"suspects": [suspect], "confirmed": [suspect] * confirmed}
         return {"verdict": "suspects", **named, "values": values | {suspect: [0.5, 0.4, 0.6, 16, 16]}}
 
+    found = effects("n2.cluster", confirmed=True), effects("n4.cluster", confirmed=False)
     made = [
-        session(
-            [
-                case({"b_eff": (1.0, "MByte/s")}, node_effects=effects("n2.cluster", confirmed=True)),
-                case({"b_eff": (1.0, "MByte/s")}, processes=4, node_effects=effects("n4.cluster", confirmed=False)),
-            ]
-        )
+        case({"b_eff": (1.0, "MByte/s")}, processes=2 * n, node_effects=effect) for n, effect in enumerate(found, 1)
     ]
-    text, code = nodes(write(tmp_path, made), "--format", "slurm")
+    text, code = nodes(write(tmp_path, [session(made)]), "--format", "slurm")
     assert code == 1
     [command] = [line for line in text.splitlines() if not line.startswith("#")]
     [comment] = [line for line in text.splitlines() if line.startswith("# ")]

@@ -113,21 +113,12 @@ def prometheus(exported, tmp_path_factory):
         stack.callback(server.shutdown)
         (folder / "prometheus.yml").write_text(CONFIGURATION.format(web=server.server_port, node=node))
         log = stack.enter_context((folder / "log").open("w"))
-        for command in (
-            [
-                "prometheus-node-exporter",
-                f"--web.listen-address=127.0.0.1:{node}",
-                "--collector.disable-defaults",
-                "--collector.textfile",
-                f"--collector.textfile.directory={exported.file.parent}",
-            ],
-            [
-                "prometheus",
-                f"--config.file={folder}/prometheus.yml",
-                f"--storage.tsdb.path={folder}/data",
-                f"--web.listen-address=127.0.0.1:{port}",
-            ],
-        ):
+        exporter = ["prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{node}"]
+        exporter += ["--collector.disable-defaults", "--collector.textfile"]
+        exporter.append(f"--collector.textfile.directory={exported.file.parent}")
+        server = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
+        server.append(f"--web.listen-address=127.0.0.1:{port}")
+        for command in (exporter, server):
             process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log, cwd=folder))
             stack.callback(process.terminate)
         started = Prometheus(port)
@@ -146,12 +137,10 @@ def test_promtool_finds_no_fault(exported, prometheus):
 @pytest.mark.parametrize("job", ["web", "node"])
 def test_prometheus_has_the_exported_values(prometheus, exported, job):
     of = f'job="{job}",partition="default"'
-    assert [value for _, value in prometheus.query(f"coffeecup_result{{{of}}}")] == [exported.last]
-    assert [value for _, value in prometheus.query(f"coffeecup_lower_bound{{{of}}}")] == [900]
-    assert [value for _, value in prometheus.query(f"coffeecup_upper_bound{{{of}}}")] == [1500]
-    assert [value for _, value in prometheus.query(f"coffeecup_failed{{{of}}}")] == [float(exported.last < 900)]
-    assert [value for _, value in prometheus.query(f"coffeecup_regression{{{of}}}")] == [1]
-    assert [value for _, value in prometheus.query(f"coffeecup_session_seconds{{{of}}}")] == [night(25).timestamp()]
+    expected = {"result": exported.last, "lower_bound": 900, "upper_bound": 1500, "regression": 1}
+    expected |= {"failed": float(exported.last < 900), "session_seconds": night(25).timestamp()}
+    for name, value in expected.items():
+        assert [found for _, found in prometheus.query(f"coffeecup_{name}{{{of}}}")] == [value], name
     without = {
         labels["benchmark"]: value for labels, value in prometheus.query(f"coffeecup_sessions_without_value{{{of}}}")
     }
@@ -188,10 +177,8 @@ def test_every_variable_of_the_dashboard_has_values(prometheus, variable):
 
 def test_dashboard_counts_the_test_without_a_value_and_the_regression(prometheus):
     shown = {panel["title"]: panel["targets"][0]["expr"] for panel in DASHBOARD["panels"]}
-    value = {
-        title: prometheus.query(concrete(shown[title]))[0][1] for title in ("Tests without a value", "Regressions")
-    }
-    assert value == {"Tests without a value": 2, "Regressions": 2}, "one each, in both jobs"
+    for title in ("Tests without a value", "Regressions"):
+        assert prometheus.query(concrete(shown[title]))[0][1] == 2, "one in each job"
     [(_, none)] = prometheus.query(concrete(shown["Tests without a value"]).replace("> 0", "> 26"))
     assert none == 0, "not unknown"
 

@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 from builds import OPEN_MPI, PATIENCE, ROOT
+from check_runs import values
 from conftest import COFFEECUP
 
 WITHOUT_NETWORK = ["unshare", "--net", "sh", "-ec", 'ip link set lo up; exec "$@"', "sh"]
@@ -47,25 +48,9 @@ def test_bundle_installs_and_measures_without_a_network(bundle, tmp_path):
     environment = clean | OPEN_MPI | {"HOME": str(tmp_path), "PIP_NO_CACHE_DIR": "1"}
     installed = call(*WITHOUT_NETWORK, bundle / "install", there, env=environment)
     assert installed.returncode == 0, installed.stdout + installed.stderr
-    measured = call(
-        *WITHOUT_NETWORK,
-        there / ".venv" / "bin" / "reframe",
-        "-C",
-        "site_configs/local/settings.py",
-        "-c",
-        "reframe_checks",
-        "-r",
-        "-n",
-        "^b_eff%num_processes=2$",
-        "-S",
-        "builder=cmake",
-        "-S",
-        "b_eff.time_budget=1",
-        "-S",
-        "b_eff.memory_per_process=1MiB",
-        cwd=there,
-        env=environment,
-    )
+    words = ["-C", "site_configs/local/settings.py", "-c", "reframe_checks", "-r", "-n", "^b_eff%num_processes=2$"]
+    words += values("builder=cmake", "b_eff.time_budget=1", "b_eff.memory_per_process=1MiB")
+    measured = call(*WITHOUT_NETWORK, there / ".venv" / "bin" / "reframe", *words, cwd=there, env=environment)
     assert measured.returncode == 0, measured.stdout
     [log] = there.glob("output/output/**/b_eff.jsonl")
     scored = call(there / ".venv" / "bin" / "coffeecup", "score", log, cwd=there)

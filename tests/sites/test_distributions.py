@@ -75,11 +75,6 @@ def test_wheel_works_in_an_environment_of_its_own(made, tmp_path):
     assert __version__ in run(python.with_name("coffeecup"), "--version", **here)
     log = logs_made.write(tmp_path / "ftio.jsonl", kernel_log("ftio"))
     assert "io_fraction" in run(python.with_name("coffeecup"), "score", log, **here)
-    words = [
-        "-C",
-        packages / "coffeecup" / "site_configs" / "local" / "settings.py",
-        "-c",
-        packages / "coffeecup" / "reframe_checks",
-        "-L",
-    ]
+    installed = packages / "coffeecup"
+    words = ["-C", installed / "site_configs" / "local" / "settings.py", "-c", installed / "reframe_checks", "-L"]
     assert "ftio %" in run(python, "-c", "from reframe.frontend.cli import main; main()", *words, **here)

@@ -19,6 +19,7 @@ import logs_made_b_eff
 import pytest
 import yaml
 from builds import OPEN_MPI, ROOT
+from check_runs import configuration, references
 from conftest import COFFEECUP
 from test_site_commands import NODES, QUEUES
 
@@ -47,13 +48,15 @@ PBS = partition("batch", "pbspro", "mpiexec", access=["-q workq", "-A project"],
 LSF = partition("batch", "lsf", "lrun", access=["-q normal"], features=["cpu", "remote"])
 SLURM = partition("batch", "slurm", "srun", access=["-p cpu"], features=["cpu", "remote"], max_jobs=100)
 KNOWN = partition(
-    "mc",
-    "squeue",
-    "srun",
-    environs=["builtin", "vendor"],
+    *("mc", "squeue", "srun", ["builtin", "vendor"]),
     processor={"num_cpus": 16, "num_cpus_per_core": 2},
     features=["mc"],
 )
+
+
+def of_cores(name="p", cores=8, nodes=2, environs=("gnu-mpi",), **extras):
+    """A partition that states its cores and nodes."""
+    return partition(name, "squeue", "srun", environs, extras={"cores_per_node": cores, "num_nodes": nodes} | extras)
 
 
 @pytest.fixture
@@ -62,9 +65,7 @@ def foreign(tmp_path, reframe):
     for what `answers` gives."""
 
     def run(partitions, *options, answers=(), listing=True):
-        file = tmp_path / "settings.py"
-        system = {"name": "centre", "hostnames": [".*"], "partitions": partitions}
-        file.write_text(f"site_configuration = { ({'systems': [system], 'environments': ENVIRONMENTS})!r}\n")
+        file = configuration(tmp_path, *partitions, environments=ENVIRONMENTS, of="centre")
         stubs = tmp_path / "stubs"
         stubs.mkdir(exist_ok=True)
         for command in SCHEDULERS:
@@ -111,7 +112,7 @@ def test_pbs_job_script_asks_for_all_nodes(foreign, tmp_path):
 )
 def test_partition_of_unknown_size_is_refused_before_anything_is_listed(foreign, batch, options):
     """Also where a tag would leave it out and the session succeed, and where the cores of the nodes are missing."""
-    small = partition("small", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 2})
+    small = of_cores("small")
     session = foreign([LOGIN, small, batch], *options, listing=False).session
     assert session.returncode == 1 and not session.cases + session.fixtures
     says = (
@@ -131,7 +132,7 @@ def test_a_run_is_refused_if_no_size_is_known(foreign):
 
 
 def test_partition_of_unknown_size_can_be_left_out(foreign):
-    small = partition("small", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 2})
+    small = of_cores("small")
     made = foreign([small, LSF | {"extras": {"kernels": []}}])
     assert made.session.returncode == 0, made.session.output
     assert made.b_eff == [("small", "gnu-mpi", 8), ("small", "gnu-mpi", 16)]
@@ -155,8 +156,8 @@ def test_nodes_of_the_command_line_are_used_where_only_cores_are_known(foreign, 
 
 
 def test_sizes_of_the_command_line_are_run_where_they_fit(foreign):
-    small = partition("small", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 2})
-    large = partition("large", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 64})
+    small = of_cores("small")
+    large = of_cores("large", nodes=64)
     made = foreign([small, large], "-P", "b_eff.num_processes=16,256")
     assert made.b_eff == [("large", "gnu-mpi", 16), ("large", "gnu-mpi", 256), ("small", "gnu-mpi", 16)]
     assert "skipped: partition 'centre:small': 256 processes do not fit on 2 nodes of 8 cores" in made.session.output
@@ -167,10 +168,7 @@ def test_sizes_of_the_command_line_are_run_where_they_fit(foreign):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (
-            ["-P", "b_eff.num_processes=1024"],
-            "b_eff runs nowhere: partition 'centre:p': 1024 processes do not fit on 2",
-        ),
+        (["-P", "b_eff.num_processes=1024"], "b_eff runs nowhere: partition 'centre:p': 1024 processes do not fit"),
         (["-P", "b_eff.num_processes=9"], "9 processes cannot be spread evenly over 2 nodes of 8 cores"),
         (["-P", "b_eff.num_processes=1"], "1 processes are fewer than 2"),
         (["-P", "b_eff.num_processes=all"], "num_processes: 'all' is not a number of processes"),
@@ -180,8 +178,7 @@ def test_sizes_of_the_command_line_are_run_where_they_fit(foreign):
     ],
 )
 def test_what_cannot_run_is_refused_in_one_sentence(foreign, options, says):
-    extras = {"cores_per_node": 8, "num_nodes": 2, "file_systems": [{"name": "scratch", "directory": "/scratch"}]}
-    made = foreign([LOGIN, partition("p", "squeue", "srun", ["gnu-mpi"], extras=extras)], *options)
+    made = foreign([LOGIN, of_cores(file_systems=[{"name": "scratch", "directory": "/scratch"}])], *options)
     assert made.session.returncode == 1
     assert made.session.output.count(says) == 1
     assert "Traceback" not in made.session.output and not made.cases
@@ -189,18 +186,9 @@ def test_what_cannot_run_is_refused_in_one_sentence(foreign, options, says):
 
 def test_file_system_of_the_command_line(foreign):
     systems = [{"name": name, "directory": f"/{name}"} for name in ("scratch", "home")]
-    extras = {"cores_per_node": 8, "num_nodes": 2, "file_systems": systems}
-    made = foreign(
-        [partition("p", "squeue", "srun", ["gnu-mpi"], extras=extras)],
-        "-P",
-        "b_eff_io.file_system=scratch",
-        "-n",
-        "_io",
-    )
-    assert sorted((name, int(size)) for _, name, size, _, _ in CASE.findall(made.session.output)) == [
-        ("scratch", 8),
-        ("scratch", 16),
-    ]
+    made = foreign([of_cores(file_systems=systems)], "-P", "b_eff_io.file_system=scratch", "-n", "_io")
+    found = sorted((name, int(size)) for _, name, size, _, _ in CASE.findall(made.session.output))
+    assert found == [("scratch", 8), ("scratch", 16)]
 
 
 CHOSEN = [
@@ -214,21 +202,13 @@ CHOSEN = [
 
 
 def test_environments_with_mpi_are_chosen(foreign):
-    extras = {"cores_per_node": 8, "num_nodes": 1}
-    partitions = {f"p{number}": chosen for number, (_, chosen) in enumerate(CHOSEN)}
-    made = foreign(
-        [
-            partition(name, "squeue", "srun", environs, extras=extras)
-            for name, (environs, _) in zip(partitions, CHOSEN, strict=True)
-        ]
-    )
+    made = foreign([of_cores(f"p{number}", nodes=1, environs=listed) for number, (listed, _) in enumerate(CHOSEN)])
     found = {(where, environment) for _, where, environment, _ in made.cases}
-    assert found == {(name, environment) for name, chosen in partitions.items() for environment in chosen}
+    assert found == {(f"p{number}", environment) for number, (_, chosen) in enumerate(CHOSEN) for environment in chosen}
 
 
 def test_environment_of_the_command_line_is_used(foreign):
-    extras = {"cores_per_node": 8, "num_nodes": 1}
-    made = foreign([partition("p", "squeue", "srun", extras=extras)], "-p", "gnu$")
+    made = foreign([of_cores(nodes=1, environs=("builtin", "gnu", "gnu-mpi"))], "-p", "gnu$")
     assert {environment for _, _, environment, _ in made.cases} == {"gnu"}
 
 
@@ -262,25 +242,18 @@ def test_jobs_that_request_too_little_are_refused_until_the_site_completes_them(
 
 # On 2 nodes x 64, FTIO's smallest matrix has 16 GiB (i = 16, N = 16^2 x 128), moved 11 times in each of 3 repetitions:
 # 5669 s at 50 MByte/s for each node and 10 minutes; a tenth of it and 1 minute on fast storage, which are 10.4 minutes.
+OF_FTIO = {1440: "1:44:29", 11: "0:11:0", 10: ""}
+OF_PRIOMARK = {1440: "0:30:0", 12: "0:12:0", 10: "0:10:0", 9: ""}
 LIMITS = {
-    ("ftio", 1440): "1:44:29",
-    ("ftio", 11): "0:11:0",
-    ("ftio", 10): "",
-    ("priomark", 1440): "0:30:0",
-    ("priomark", 12): "0:12:0",
-    ("priomark", 10): "0:10:0",
-    ("priomark", 9): "",
+    (check, minutes): time
+    for check, of_check in (("ftio", OF_FTIO), ("priomark", OF_PRIOMARK))
+    for minutes, time in of_check.items()
 }
 
 
 def test_io_checks_ask_for_no_more_than_the_partition_grants(foreign, tmp_path):
     """And are skipped where it grants less than they need on fast storage, or than was requested."""
-    facts = {"cores_per_node": 64, "num_nodes": 2}
-    partitions = [
-        partition(f"{check}{minutes}", "squeue", "srun", ["gnu-mpi"], extras=facts | {"max_minutes": minutes})
-        | {"access": []}
-        for check, minutes in LIMITS
-    ]
+    partitions = [of_cores(f"{check}{minutes}", cores=64, max_minutes=minutes) for check, minutes in LIMITS]
     dry = ("--dry-run", "-n", "^(ftio|priomark)%.*num_processes=128")
     session = foreign(partitions, *dry, listing=False).session
     assert session.returncode == 0, session.output
@@ -297,11 +270,8 @@ def test_io_checks_ask_for_no_more_than_the_partition_grants(foreign, tmp_path):
 
     assert asked(session) == LIMITS
     requested = foreign(partitions, *dry, "-S", "priomark.time_limit=13m", listing=False).session
-    assert asked(requested) == LIMITS | {
-        ("priomark", 1440): "0:13:0",
-        ("priomark", 12): "",
-        ("priomark", 10): "",
-    }
+    lower = {("priomark", 1440): "0:13:0", ("priomark", 12): "", ("priomark", 10): ""}
+    assert asked(requested) == LIMITS | lower
 
 
 # The overlay
@@ -313,13 +283,8 @@ def overlay(foreign):
 
     def run(partitions, answers=()):
         made = foreign(partitions, "--system=centre", answers=answers)
-        done = subprocess.run(
-            [COFFEECUP, "site", "overlay", made.file, "--system=centre"],
-            env=os.environ | made.path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = [COFFEECUP, "site", "overlay", made.file, "--system=centre"]
+        done = subprocess.run(words, env=os.environ | made.path, capture_output=True, text=True, check=False)
         file = made.file.with_name("centre.coffeecup.yaml")
         return SimpleNamespace(code=done.returncode, text=done.stdout + done.stderr, file=file)
 
@@ -344,10 +309,8 @@ def test_overlay_names_what_nobody_knows_and_is_completed_by_hand(overlay, forei
     assert made.code == 0, made.text
     assert "missing: num_nodes of batch, cores_per_node of batch: no check runs without it" in made.text
     assert "next:" not in made.text
-    text = made.file.read_text()
-    made.file.write_text(
-        text.replace("# LOOK: num_nodes: N", "num_nodes: 4").replace("# LOOK: cores_per_node: N", "cores_per_node: 40")
-    )
+    text = made.file.read_text().replace("# LOOK: num_nodes: N", "num_nodes: 4")
+    made.file.write_text(text.replace("# LOOK: cores_per_node: N", "cores_per_node: 40"))
     assert foreign([LOGIN, LSF]).b_eff == [("batch", "gnu-mpi", size) for size in (40, 80, 160)]
     again = overlay([LOGIN, LSF])
     assert again.code == 2 and "already exists" in again.text
@@ -355,7 +318,7 @@ def test_overlay_names_what_nobody_knows_and_is_completed_by_hand(overlay, forei
 
 
 def test_overlay_comes_before_the_configuration(foreign, tmp_path):
-    stated = partition("p", "squeue", "srun", extras={"cores_per_node": 8, "num_nodes": 2})
+    stated = of_cores(environs=("builtin", "gnu", "gnu-mpi"))
     entry = {"environs": ["builtin"], "extras": {"num_nodes": 4, "kernels": ["b_eff"]}}
     (tmp_path / "centre.coffeecup.yaml").write_text(yaml.safe_dump({"partitions": {"p": entry}}))
     made = foreign([stated])
@@ -374,16 +337,13 @@ def test_overlay_comes_before_the_configuration(foreign, tmp_path):
         ("partitions: {p: }", "['p']: null is not of type"),
         ("partitions: {p: {extras: {nodes: 4}}}", "Additional properties are not allowed ('nodes' was unexpected)"),
         ("partitions: {p: {features: [logon]}}", "['features'][0]: \"logon\" is not one of"),
-        (
-            "partitions: {p: {extras: {num_nodes: many}}}",
-            "['num_nodes']: \"many\" is not of type",
-        ),
+        ("partitions: {p: {extras: {num_nodes: many}}}", "['num_nodes']: \"many\" is not of type"),
         ("partitions: {p: {environs: [intel]}}", "partition 'p' has no environment 'intel'"),
     ],
 )
 def test_wrong_overlay_is_refused_in_one_sentence(foreign, tmp_path, text, says):
     (tmp_path / "centre.coffeecup.yaml").write_text(text)
-    made = foreign([LOGIN, partition("p", "squeue", "srun", extras={"cores_per_node": 8, "num_nodes": 2})])
+    made = foreign([LOGIN, of_cores(environs=("builtin", "gnu", "gnu-mpi"))])
     assert made.session.returncode == 1
     assert made.session.output.count(says) == 1, made.session.output
     assert "Traceback" not in made.session.output
@@ -404,12 +364,10 @@ def test_references_differ_by_environment(foreign, kernel_that, tmp_path):
     made = logs_made.write(tmp_path / "made.jsonl", logs_made_b_eff.b_eff_log(ranks=2, nodes=1))
     variables = [[name, value] for name, value in OPEN_MPI.items()]
     here = partition("here", "local", "local", ["vendor", "other"], env_vars=variables, extras={"sizes": [2]})
-    file = tmp_path / "b_eff.yaml"
 
     def results(index, entries):
-        content = {"_meta": {"provenance": "a test"}, "b_eff": {"$index": index, "centre:here": entries}}
-        file.write_text(yaml.safe_dump(content))
-        options = ["-r", "-n", "^b_eff%", "-S", f"b_eff.reference_file={file}", *kernel_that(f'cp {made} "$log"')]
+        chosen = references(tmp_path, "b_eff", {"centre:here": entries}, index)
+        options = ["-r", "-n", "^b_eff%", *chosen, *kernel_that(f'cp {made} "$log"')]
         cases = foreign([here], *options, listing=False).session.cases
         return {case["environ"]: (case["result"], case["fail_reason"] or "") for case in cases}
 
@@ -425,20 +383,11 @@ def test_references_differ_by_environment(foreign, kernel_that, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("version", "supported"),
-    [
-        ("4.8.4", False),
-        ("4.8.99", False),
-        ("4.9.0", True),
-        ("4.10.4", True),
-        ("4.11.0-dev.2", True),
-        ("4.99.0", True),
-        ("5.0.0", False),
-        ("", False),
-    ],
+    ("versions", "supported"),
+    [(("4.8.4", "4.8.99", "5.0.0", ""), False), (("4.9.0", "4.10.4", "4.11.0-dev.2", "4.99.0"), True)],
 )
-def test_versions_of_reframe(version, supported):
-    assert bool(reframe_version.refusal(version)) is not supported
+def test_versions_of_reframe(versions, supported):
+    assert [bool(reframe_version.refusal(version)) for version in versions] == [not supported] * 4
 
 
 def test_supported_versions_are_those_of_the_package():

@@ -32,14 +32,8 @@ def test_reframe_writes_into_the_users_own_place(tree, kernel_that, named):
     (tree.scratch / "home").mkdir()
     settings, checks = tree.folder / "site_configs" / "local" / "settings.py", tree.folder / "reframe_checks"
     selection = ["-r", "-n", "^b_eff%num_processes=2", *kernel_that("true")]
-    subprocess.run(
-        [*REFRAME, "-C", settings, "-c", checks, *selection],
-        cwd=user,
-        env=environment,
-        capture_output=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+    command = [*REFRAME, "-C", settings, "-c", checks, *selection]
+    subprocess.run(command, cwd=user, env=environment, capture_output=True, check=False, timeout=PATIENCE)
     output = elsewhere if named else user / "output"
     assert {path.name for path in output.iterdir()} >= {"stage", "sessions", "results.db"}
     assert list(output.glob("sessions/session-*.json"))

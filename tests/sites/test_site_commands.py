@@ -21,15 +21,11 @@ def site(tree, *partitions, name="made", host=None, environments='[{"name": "mpi
     folder.mkdir(exist_ok=True)
     (folder / "__init__.py").write_text("")
     base = {"scheduler": "local", "launcher": "mpirun", "environs": ["mpi"], "extras": {"cores_per_node": 2}}
-    made = [
-        {"name": f"p{number if number > 1 else ''}"} | base | partition
-        for number, partition in enumerate(partitions, 1)
-    ]
+    made = [{"name": f"p{n if n > 1 else ''}"} | base | partition for n, partition in enumerate(partitions, 1)]
+    system = {"name": "made", "hostnames": [re.escape(host or socket.gethostname())], "partitions": made}
     (folder / "settings.py").write_text(
-        "from ..common.frame import configuration\nsite_configuration = configuration(folder='made', systems=[{'name': "
-        "'made', "
-        f"'hostnames': [{re.escape(host or socket.gethostname())!r}], 'partitions': {made!r}}}], "
-        f"environments={environments})\n"
+        "from ..common.frame import configuration\n"
+        f"site_configuration = configuration(folder='made', systems=[{system!r}], environments={environments})\n"
     )
     return name
 
@@ -78,16 +74,12 @@ def test_new_site_refuses_a_name_that_does_not_do(tree, name, says):
 
 
 # qstat -Qf -F json and pbsnodes -a -F json as the reference guide of PBS Professional 2022.1 shows them
+OPEN = {"enabled": "True", "started": "True"}
 QUEUES = {
     "Queue": {
-        "workq": {
-            "queue_type": "Execution",
-            "enabled": "True",
-            "started": "True",
-            "resources_max": {"walltime": "24:00:00"},
-        },
-        "route": {"queue_type": "Route", "enabled": "True", "started": "True"},
-        "stopped": {"queue_type": "Execution", "enabled": "True", "started": "False"},
+        "workq": OPEN | {"queue_type": "Execution", "resources_max": {"walltime": "24:00:00"}},
+        "route": OPEN | {"queue_type": "Route"},
+        "stopped": OPEN | {"queue_type": "Execution", "started": "False"},
     }
 }
 NODES = {"nodes": {f"x{n}": {"resources_available": {"ncpus": 128, "mem": "263828272kb"}} for n in range(3)}}
@@ -103,12 +95,7 @@ def test_new_site_under_pbs_has_its_queues_and_nodes(tree):
     assert made.code == 0, made.text
     text = (tree.folder / "site_configs" / "centre" / "settings.py").read_text()
     assert text.count('"scheduler": "pbspro"') == 1
-    for fact in (
-        '"-q workq", "-l place=scatter:excl"',
-        '"num_nodes": 3,',
-        '"cores_per_node": 128,',
-        '"max_minutes": 1440,',
-    ):
+    for fact in ('"-q workq", "-l place=scatter:excl"', '"num_nodes": 3,', '"cores_per_node": 128,', '": 1440,'):
         assert fact in text
     checked = tree.run("check", "centre", "--elsewhere")
     assert checked.code == 0, checked.text
@@ -117,39 +104,35 @@ def test_new_site_under_pbs_has_its_queues_and_nodes(tree):
 # Refusals
 
 
+def extras(**more):
+    return {"extras": {"cores_per_node": 2} | more}
+
+
+def on(*directories):
+    return extras(file_systems=[{"name": "s", "directory": directory} for directory in directories])
+
+
 # Each list is one site: its partitions, and what is said of each.
 WRONG = {
     "words": [
         ({"features": ["overcomit"]}, "unknown feature 'overcomit'; did you mean 'overcommit'?"),
         ({"extras": {"cores_per_nodes": 2}}, "unknown extra 'cores_per_nodes'; did you mean 'cores_per_node'?"),
         (
-            {"extras": {"cores_per_node": 0}},
+            extras(cores_per_node=0),
             "extra 'cores_per_node': 0 is less than the minimum of 1; the extra is: processes that fill a node",
         ),
-        ({"extras": {"cores_per_node": "2"}}, 'is not of type "integer"'),
-        (
-            {"extras": {"cores_per_node": 2, "num_nodes": 4, "max_nodes": 8}},
-            "max_nodes is 8, but the partition has 4 nodes; lower it",
-        ),
-        ({"extras": {"cores_per_node": 2, "sizes": [2, 64]}}, "size 64 does not fit on 1 nodes of 2 cores"),
-        ({"extras": {"cores_per_node": 2, "kernels": ["beff"]}}, "unknown kernel 'beff'; kernels are b_eff, "),
-        (
-            {"extras": {"file_systems": [{"name": "s"}]}},
-            "extra 'file_systems'[0]: \"directory\" is a required property",
-        ),
-        ({"extras": {"file_systems": [{"name": "s", "directory": "/tmp"}] * 2}}, "two file systems have the name 's'"),
+        (extras(cores_per_node="2"), 'is not of type "integer"'),
+        (extras(num_nodes=4, max_nodes=8), "max_nodes is 8, but the partition has 4 nodes; lower it"),
+        (extras(sizes=[2, 64]), "size 64 does not fit on 1 nodes of 2 cores"),
+        (extras(kernels=["beff"]), "unknown kernel 'beff'; kernels are b_eff, "),
+        (extras(file_systems=[{"name": "s"}]), "extra 'file_systems'[0]: \"directory\" is a required property"),
+        (on("/tmp", "/tmp"), "two file systems have the name 's'"),
         ({"environs": ["intel"]}, "unknown environment 'intel'; defined are mpi"),
         ({"environs": []}, "no environment; name one with an MPI compiler"),
     ],
     "this machine": [
-        (
-            {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
-            "directory /no/such does not exist; create it with `mkdir -p /no/such`",
-        ),
-        (
-            {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/proc"}]}},
-            "cannot write to /proc",
-        ),
+        (on("/no/such"), "directory /no/such does not exist; create it with `mkdir -p /no/such`"),
+        (on("/proc"), "cannot write to /proc"),
         ({"scheduler": "lsf", "launcher": "lrun"}, "bsub is not on PATH; correct `scheduler`"),
     ],
 }
@@ -170,19 +153,14 @@ def test_wrong_configuration_is_refused_with_place_and_remedy(tree, wrong):
     ("partition", "complaint"),
     [
         ({"scheduler": "slum"}, "made"),
-        (
-            {"partition": "x"},
-            "$.systems[0].partitions[0]: Additional properties are not allowed ('partition' was unexpected)",
-        ),
+        ({"partition": "x"}, "$.systems[0].partitions[0]: Additional properties are not allowed ('partition' was"),
     ],
     ids=["scheduler", "property"],
 )
 def test_configuration_that_reframe_does_not_take_is_refused(tree, partition, complaint):
     checked = tree.run("check", site(tree, partition))
-    assert checked.code == 1, checked.text
-    assert complaint in checked.err
-    assert "site_configs/made/settings.py" in checked.text
-    assert "Traceback" not in checked.text
+    assert checked.code == 1 and complaint in checked.err, checked.text
+    assert "site_configs/made/settings.py" in checked.text and "Traceback" not in checked.text
 
 
 def test_missing_mpi_compiler_is_refused(tree):
@@ -200,24 +178,21 @@ def test_file_system_that_is_too_small_is_refused(tree):
     ).returncode:
         pytest.skip("no leave to mount a tmpfs")
     try:
-        checked = tree.run(
-            "check",
-            site(tree, {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": str(small)}]}}),
-        )
+        checked = tree.run("check", site(tree, on(str(small))))
         elsewhere = tree.run("check", "made", "--elsewhere")
     finally:
         subprocess.run(["umount", small], check=True)
     assert checked.code == 1
-    assert re.search(
-        r"ftio.* on made:p: needs 0\.\d+ GByte in \S+small, which has 0\.00\d+ GByte of free space", checked.err
-    )
+    told = r"ftio.* on made:p: needs 0\.\d+ GByte in \S+small, which has 0\.00\d+ GByte of free space"
+    assert re.search(told, checked.err)
     assert elsewhere.code == 0, elsewhere.text
 
 
-def test_old_reframe_is_refused_by_version(tree):
+def test_old_reframe_and_an_unknown_site_are_refused(tree):
     checked = tree.run("check", "local", path=tree.stub("reframe", "echo 4.6.1"))
-    assert checked.code == 1
-    assert "ReFrame 4.6.1 is not supported: coffeecup needs at least 4.9 " in checked.err
+    assert checked.code == 1 and "ReFrame 4.6.1 is not supported: coffeecup needs at least 4.9 " in checked.err
+    checked = tree.run("check", "lokal")
+    assert checked.code == 1 and "there is no site 'lokal' (did you mean 'local'?)" in checked.err
 
 
 def test_settings_that_raise_are_refused_with_their_error(tree):
@@ -228,12 +203,6 @@ def test_settings_that_raise_are_refused_with_their_error(tree):
     checked = tree.run("check", "made")
     assert checked.code == 1
     assert "settings.py: KeyError: 'NOT_SET'" in checked.err
-
-
-def test_unknown_site_is_refused_with_the_known_ones(tree):
-    checked = tree.run("check", "lokal")
-    assert checked.code == 1
-    assert "there is no site 'lokal' (did you mean 'local'?)" in checked.err
 
 
 def test_missing_references_refuse_only_where_they_are_required(tree):
@@ -255,22 +224,13 @@ def test_schedulers_whose_job_scripts_cannot_be_tried_are_named():
 
 
 def test_time_that_a_partition_does_not_give_is_said(tree):
-    checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "max_minutes": 20}}))
+    checked = tree.run("check", site(tree, extras(max_minutes=20)))
     assert checked.code == 0, checked.text
-    assert (
-        "note    b_eff_io on made:p: no case: made:p accepts jobs of up to 20 minutes, but this one may need 55"
-        in checked.out
-    )
+    told = "note    b_eff_io on made:p: no case: made:p accepts jobs of up to 20 minutes, but this one may need 55"
+    assert told in checked.out
 
 
 def test_another_machine_is_not_looked_at_and_the_check_says_so(tree):
-    checked = tree.run(
-        "check",
-        site(
-            tree,
-            {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
-            host="another",
-        ),
-    )
+    checked = tree.run("check", site(tree, on("/no/such"), host="another"))
     assert checked.code == 0, checked.text
     assert "this machine" in checked.out and "is not part of it" in checked.out

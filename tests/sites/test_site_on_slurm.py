@@ -128,12 +128,8 @@ def test_new_site_has_what_slurm_grants_the_user(cluster, made):
     """Against slurm.conf and the accounts of slurm_made: the thin node of phat has one core, too few for MPI; QOS and
     generic resource belong to wide alone."""
     _, parts, _ = partitions(cluster, made.name)
-    facts = {
-        name: {
-            key: value for key, value in partition["extras"].items() if "nodes" in key or "_per_" in key or "max" in key
-        }
-        for name, partition in parts.items()
-    }
+    kinds = re.compile("nodes|_per_|max")
+    facts = {name: {k: v for k, v in part["extras"].items() if kinds.search(k)} for name, part in parts.items()}
     assert facts == {
         "debug": {"cores_per_node": 2, "num_nodes": 2, "max_minutes": 20},
         "phat_thick": {"cores_per_node": 2, "num_nodes": 3, "max_nodes": 2, "max_minutes": 60},
@@ -165,19 +161,14 @@ def test_partition_that_runs_nothing_of_the_user_is_left_out(cluster):
 def closed(cluster):
     """Partitions with the nodes of debug that take no job of the user, each with the reason."""
     settings = {
-        "members": ["AllowGroups=daemon"],
-        "hidden": ["Hidden=YES"],
-        "drained": ["State=DRAIN"],
-        "roots": ["RootOnly=YES"],
+        "members": ("AllowGroups=daemon", "it accepts the groups daemon only, you are in nogroup"),
+        "hidden": ("Hidden=YES", "its administrators hide it"),
+        "drained": ("State=DRAIN", "it is DRAIN"),
+        "roots": ("RootOnly=YES", "only root may submit to it"),
     }
-    for name, setting in settings.items():
-        cluster.slurm("scontrol", "create", f"PartitionName={name}", "Nodes=n[1-2]", "MaxTime=20", *setting)
-    yield {
-        "members": "it accepts the groups daemon only, you are in nogroup",
-        "hidden": "its administrators hide it",
-        "drained": "it is DRAIN",
-        "roots": "only root may submit to it",
-    }
+    for name, (setting, _) in settings.items():
+        cluster.slurm("scontrol", "create", f"PartitionName={name}", "Nodes=n[1-2]", "MaxTime=20", setting)
+    yield {name: reason for name, (_, reason) in settings.items()}
     for name in settings:
         cluster.slurm("scontrol", "delete", f"PartitionName={name}")
 
@@ -245,13 +236,10 @@ def test_new_site_passes_its_check(cluster, changed):
     checked = cluster.site("check", changed("--partition=phat", "-p phat"))
     assert checked.code == 0, checked.text
     for partition in ("debug", "phat_thick", "wide"):
-        assert re.search(
-            rf"ok      partition changed:{partition}: sbatch --test-only accepts \d+ job scripts", checked.out
-        )
-    assert (
-        "note    b_eff_io on changed:debug: no case: changed:debug accepts jobs of up to 20 minutes, but this one may "
-        "need 55" in checked.out
-    )
+        told = rf"ok      partition changed:{partition}: sbatch --test-only accepts \d+ job scripts"
+        assert re.search(told, checked.out)
+    told = "note    b_eff_io on changed:debug: no case: changed:debug accepts jobs of up to 20 minutes, but this one"
+    assert f"{told} may need 55" in checked.out
 
 
 def test_a_hidden_partition_that_a_site_names_is_accepted(cluster, changed):
@@ -265,77 +253,59 @@ def test_a_hidden_partition_that_a_site_names_is_accepted(cluster, changed):
     assert checked.code == 0, checked.text
 
 
-# Each list is one configuration: what is wrong in it, and for each the complaint and the remedy.
+THICK, WIDE, PHAT = '"--constraint=thick"', '"--qos=wide",', "--partition=phat"
+THREE, OF_DEBUG = '"num_nodes": 3,', '"max_minutes": 20,'
+# What is wrong in a configuration (texts and their replacements), the complaint and the remedy.
+LAUNCHER = ['"launcher": "srun"', '"launcher": "aprun"'], "ReFrame has no launcher 'aprun'", "write 'alps'"
+PARTITION = [PHAT, "-p phatt"], "Slurm has no partition 'phatt'", "put one of debug, phat, wide into `access`"
+QOS = [WIDE, ""], "Slurm's partition 'wide' does not accept your default QOS", "add --qos=wide to `access`"
+CONSTRAINT = (
+    *([THICK, '"--constraint=thikc"'], "cores_per_node is 2, but Slurm's partition 'phat with thikc' has 0 cores"),
+    "correct cores_per_node",
+)
+WIDGET = (
+    *(['"--gres=widget:1",', ""], "Slurm's partition 'wide' requires gres/widget of each job"),
+    "add --gres=widget:NUMBER to `access`",
+)
+MODULES = (
+    ['"modules_system": "lmod",', ""],
+    "no job loads its modules (openmpi/1.0), because system 'changed' names no `modules_system`",
+    'add "modules_system": "lmod" to the system',
+)
+LARGER = (
+    ['"max_nodes": 2,', '"max_nodes": 3,'],
+    "checks take up to 3 nodes, but a job in Slurm's partition 'phat' may take 2",
+    "set max_nodes to 2",
+)
+LONGER = (
+    [OF_DEBUG, '"max_minutes": 21,'],
+    "max_minutes is 21, but Slurm's partition 'debug' ends jobs after 20 minutes",
+    "set max_minutes to 20",
+)
+KINDS = (
+    [f"{THICK},", "", THREE, '"num_nodes": 4,'],
+    "num_nodes is 4, but only 3 nodes of Slurm's partition 'phat' have 2 cores",
+    "lower num_nodes to 3, or choose nodes of one kind with --constraint in `access`",
+)
+NUMBER = (
+    *([THREE, '"num_nodes": 4,'], "num_nodes is 4, but Slurm's partition 'phat with thick' has 3 nodes"),
+    "correct num_nodes",
+)
+# What is looked for when no fact is wrong.
+REFUSED = (
+    [f'"{PHAT}",', f'"{PHAT}", "--qos=nope",'],
+    "job scripts: allocation failure: Invalid qos specification",
+    "put a QOS of yours into `access` as --qos=NAME: normal, wide",
+)
+TOO_LONG = (
+    [OF_DEBUG, ""],
+    "b_eff_io on changed:debug: asks for 55 minutes, 35 more than Slurm's partition 'debug' grants (20)",
+    "set max_minutes to 20, so that the check is skipped there",
+)
+# Each list is one configuration.
 WRONG = [
-    [(['"launcher": "srun"', '"launcher": "aprun"'], "ReFrame has no launcher 'aprun'", "write 'alps'")],
-    [
-        (
-            ["--partition=phat", "-p phatt"],
-            "Slurm has no partition 'phatt'",
-            "put one of debug, phat, wide into `access`",
-        ),
-        (
-            ['"--qos=wide",', ""],
-            "Slurm's partition 'wide' does not accept your default QOS",
-            "add --qos=wide to `access`",
-        ),
-    ],
-    [
-        (
-            ['"--constraint=thick"', '"--constraint=thikc"'],
-            "cores_per_node is 2, but Slurm's partition 'phat with thikc' has 0 cores",
-            "correct cores_per_node",
-        ),
-        (
-            ['"--gres=widget:1",', ""],
-            "Slurm's partition 'wide' requires gres/widget of each job",
-            "add --gres=widget:NUMBER to `access`",
-        ),
-    ],
-    [
-        (
-            ['"modules_system": "lmod",', ""],
-            "no job loads its modules (openmpi/1.0), because system 'changed' names no `modules_system`",
-            'add "modules_system": "lmod" to the system',
-        ),
-        (
-            ['"max_nodes": 2,', '"max_nodes": 3,'],
-            "checks take up to 3 nodes, but a job in Slurm's partition 'phat' may take 2",
-            "set max_nodes to 2",
-        ),
-        (
-            ['"max_minutes": 20,', '"max_minutes": 21,'],
-            "max_minutes is 21, but Slurm's partition 'debug' ends jobs after 20 minutes",
-            "set max_minutes to 20",
-        ),
-    ],
-    [
-        (
-            ['"--constraint=thick",', "", '"num_nodes": 3,', '"num_nodes": 4,'],
-            "num_nodes is 4, but only 3 nodes of Slurm's partition 'phat' have 2 cores",
-            "lower num_nodes to 3, or choose nodes of one kind with --constraint in `access`",
-        ),
-    ],
-    [
-        (
-            ['"num_nodes": 3,', '"num_nodes": 4,'],
-            "num_nodes is 4, but Slurm's partition 'phat with thick' has 3 nodes",
-            "correct num_nodes",
-        ),
-    ],
-    # what is looked for when no fact is wrong
-    [
-        (
-            ['"--partition=phat",', '"--partition=phat", "--qos=nope",'],
-            "job scripts: allocation failure: Invalid qos specification",
-            "put a QOS of yours into `access` as --qos=NAME: normal, wide",
-        ),
-        (
-            ['"max_minutes": 20,', ""],
-            "b_eff_io on changed:debug: asks for 55 minutes, 35 more than Slurm's partition 'debug' grants (20)",
-            "set max_minutes to 20, so that the check is skipped there",
-        ),
-    ],
+    *([LAUNCHER], [PARTITION, QOS], [CONSTRAINT, WIDGET], [MODULES, LARGER, LONGER], [KINDS], [NUMBER]),
+    [REFUSED, TOO_LONG],
 ]
 
 
@@ -424,9 +394,8 @@ def test_every_benchmark_passes_in_smoke_mode_on_a_new_site(cluster, made):
 @pytest.mark.prove
 def test_library_that_the_launcher_does_not_start_is_refused(cluster, changed):
     """Slurm's own default: srun starts processes that know nothing of each other."""
-    checked = cluster.site(
-        "check", changed('"SLURM_MPI_TYPE", "pmix"', '"SLURM_MPI_TYPE", "none"', only="phat_thick"), "--submit"
-    )
+    without = changed('"SLURM_MPI_TYPE", "pmix"', '"SLURM_MPI_TYPE", "none"', only="phat_thick")
+    checked = cluster.site("check", without, "--submit")
     assert checked.code == 1, checked.text
     assert "job on changed:phat_thick, environment mpi" in checked.err
     assert "compare `srun --mpi=list` with SLURM_MPI_TYPE" in checked.err
@@ -435,16 +404,8 @@ def test_library_that_the_launcher_does_not_start_is_refused(cluster, changed):
 @pytest.mark.parametrize(
     ("compiled", "running", "same"),
     [
-        (
-            "Open MPI 4.1.4",
-            "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022",
-            True,
-        ),
-        (
-            "Open MPI 4.1.5",
-            "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022",
-            False,
-        ),
+        ("Open MPI 4.1.4", "Open MPI v4.1.4, package: Debian, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022", True),
+        ("Open MPI 4.1.5", "Open MPI v4.1.4, package: Debian, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022", False),
         ("MPICH 4.0.2", "MPICH Version:\t4.0.2", True),
         ("MPICH 4.0.2", "Open MPI v4.0.2, package: x", False),
         ("MPICH 3.4a2", "MPI VERSION    : CRAY MPICH version 8.1.23.11 (ANL base 3.4a2)", None),

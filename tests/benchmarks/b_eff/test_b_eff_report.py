@@ -46,11 +46,7 @@ def test_patterns_of_the_same_rings_are_the_same_messages(ranks, same):
 
 def with_faster(pattern, factor):
     usual = steady()
-
-    def bandwidth(name, method, length, repetition, entry):
-        return usual(name, method, length, repetition, entry) * (factor if name == pattern else 1)
-
-    return bandwidth
+    return lambda name, *loop: usual(name, *loop) * (factor if name == pattern else 1)
 
 
 @pytest.mark.parametrize(("pattern", "factor", "said"), [("ring-6", 1.099, 0), ("ring-6", 1.101, 1), ("ring-1", 2, 0)])
@@ -129,15 +125,12 @@ def test_grids_are_shown_by_method_and_collective_beside_other_ones(tmp_path):
     by_hand = {method: sum(best(method, length) for length in every) / 21 for method in AVERAGED + REPORTED}
     assert row["values"] == pytest.approx(by_hand)
     assert row["ratio"] == pytest.approx(by_hand["neighbor"] / by_hand["persistent"])
-    assert {row["name"] for row in grids(log, table)} == {
-        *(f"cartesian-2d-{d}" for d in ("x", "y", "all")),
-        *(f"cartesian-3d-{d}" for d in ("x", "y", "z", "all")),
-    }
+    directions = ["2d-x", "2d-y", "2d-all", "3d-x", "3d-y", "3d-z", "3d-all"]
+    assert {row["name"] for row in grids(log, table)} == {f"cartesian-{which}" for which in directions}
     gap = (table["pattern"] == "cartesian-2d-all") & (table["method"] == "neighbor") & (table["message_bytes"] == 64)
     [row] = [row for row in grids(log, table[~gap]) if row["name"] == "cartesian-2d-all"]
-    assert "neighbor" not in row["values"] and row["ratio"] == pytest.approx(
-        by_hand["alltoallv"] / by_hand["persistent"]
-    )
+    assert "neighbor" not in row["values"]
+    assert row["ratio"] == pytest.approx(by_hand["alltoallv"] / by_hand["persistent"])
     assert grids(log, table[table["averaged"]]) == []
 
 
@@ -194,11 +187,9 @@ def run_of(hosts, value, official=True, asked=""):
     named = [SimpleNamespace(name=name, ranks=ranks) for name, ranks in hosts.items()]
     ranks = sum(len(host.ranks) for host in named)
     run = SimpleNamespace(ranks=ranks, hosts=named, simulated=False, environment={"COFFEECUP_ASKED": asked})
-    metric = SimpleNamespace(value=value)
-    log = SimpleNamespace(
-        run=run, end=SimpleNamespace(elapsed_seconds=100.0), plan=SimpleNamespace(time_budget_seconds=240.0)
-    )
-    metrics = {"b_eff": metric, "b_eff_per_process": metric}
+    end, plan = SimpleNamespace(elapsed_seconds=100.0), SimpleNamespace(time_budget_seconds=240.0)
+    log = SimpleNamespace(run=run, end=end, plan=plan)
+    metrics = dict.fromkeys(("b_eff", "b_eff_per_process"), SimpleNamespace(value=value))
     return SimpleNamespace(log=log, metrics=metrics, official=official, simulated_machine="")
 
 

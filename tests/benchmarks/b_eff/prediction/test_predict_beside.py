@@ -8,7 +8,7 @@ from pathlib import Path
 
 import logs_made
 import pytest
-from commands import run
+from commands import run, said
 from logs_made_b_eff import averaged_log
 from logs_made_ftio import ftio_log
 from pages import HOSTILE, Page
@@ -218,5 +218,5 @@ def test_wrong_usage_is_one_sentence(tmp_path, monkeypatch):
         (["report", stranger, "-o", out, "--design", described], "no log with a score is of b_eff"),
     ):
         done = run(*words)
-        assert done.exit_code == 2 and problem in " ".join(done.stderr.replace("│", " ").split()), words
+        assert done.exit_code == 2 and problem in said(done), words
     assert not out.exists()

@@ -5,6 +5,7 @@ slower adapters, which only the logs tell. Skipped where SimGrid is not."""
 import json
 
 import pytest
+from commands import said
 from designs_made import SHORT, made, simulated
 from test_predict_simulated import compared
 from typer.testing import CliRunner
@@ -78,4 +79,4 @@ def test_command_calibrates(logs):
     ]
     refused = CliRunner().invoke(app, ["predict", *words, "--calibrate", str(logs[8]), "--json"])
     assert refused.exit_code == 2
-    assert "has 8 nodes; calibrate with logs of one or two nodes" in " ".join(refused.stderr.replace("│", " ").split())
+    assert "has 8 nodes; calibrate with logs of one or two nodes" in said(refused)

@@ -5,7 +5,7 @@ import json
 
 import logs_made
 import pytest
-from commands import run
+from commands import run, said
 from designs_made import made
 from logs_made_b_eff import averaged_log
 
@@ -100,4 +100,4 @@ def test_the_message_lengths_of_a_small_memory_are_distinct(l_max, distinct):
 )
 def test_wrong_values_are_refused_in_one_sentence(options, words):
     done = run("predict", *NODE, *options)
-    assert done.exit_code == 2 and words in " ".join(done.output.replace("│", " ").split()), done.output
+    assert done.exit_code == 2 and words in said(done), done.output
