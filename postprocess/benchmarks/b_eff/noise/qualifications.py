@@ -32,8 +32,9 @@ class Noise:
     def sentence(self) -> str:
         return (
             f"On {counted(self.processes, 'process')} {self.same} of {self.averaged} averaged patterns are the same "
-            f"messages, and their means over the lengths range from {digits(self.low)} to {digits(self.high)} MByte/s: "
-            "this is the noise of a single pattern inside the run, not an interval of b_eff, which averages them all"
+            f"messages. The largest of their means over the lengths, {digits(self.high)} MByte/s, is "
+            f"{self.high / self.low:.2f} times the smallest one: this is the noise of a single pattern inside the "
+            "run, not an interval of b_eff, which averages them all"
         )
 
 

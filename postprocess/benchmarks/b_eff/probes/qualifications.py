@@ -74,7 +74,7 @@ def of_cores(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if high > CORES_AGREE * low:
         yield (
             "cores_disagree",
-            f"The round trip of a cache line between two processes took from {digits(round(low * 1e9))} ns on "
-            f"{shortest[0]} to {digits(round(high * 1e9))} ns on {longest[0]}: processes share a core, their cores "
-            "are at different distances, or a hypervisor moved them; latencies differ accordingly",
+            f"The longest round trip of a cache line between two processes, {digits(round(high * 1e9))} ns on "
+            f"{longest[0]}, took {high / low:.1f} times as long as the shortest one on {shortest[0]}: processes share "
+            "a core, their cores are at different distances, or a hypervisor moved them; latencies differ accordingly",
         )
