@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from coffeecup.postprocess.benchmarks.load_records import LoadRecord, PlannedVictims
 from coffeecup.postprocess.benchmarks.random_orders import random_number, shuffled
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import Run
-from coffeecup.postprocess.logs.rules import EDITED, Problem, problems_of_options
+from coffeecup.postprocess.logs.rules import Problem, problems_of_fields, problems_of_options, where
 from coffeecup.postprocess.show.units import MIB
-from coffeecup.postprocess.show.words import counted
 
 CHUNK_BYTES = MIB  # what a process that generates a load of files writes or reads at once
 NODES_CLOCK_TOLERANCE = 1e-4  # clocks of different nodes
@@ -28,55 +26,41 @@ def generating_ranks(log: Log, load: PlannedVictims) -> list[list[int]]:
     return [host.ranks for node, host in enumerate(log.run.hosts) if node not in load.victims]
 
 
-def problems_of_request(run: Run, load: PlannedVictims, kinds: Sequence[str]) -> Iterator[Problem]:
+def problems_of_request(log: Log, load: PlannedVictims, kinds: Sequence[str]) -> Iterator[Problem]:
     """The loads and the share of victims of the options; `kinds` are all loads of the benchmark, in their order."""
-    yield from problems_of_options(run, {"kinds": load.kinds})
+    yield from problems_of_options(log.run, {"kinds": load.kinds})
     if load.kinds != [kind for kind in kinds if kind in load.kinds]:
-        yield "load", f"the loads are {', '.join(load.kinds)}, not those of an option in its order; {EDITED}"
-    if load.victims_percent != (run.options["victims"] or 50):
-        yield "options", f"{load.victims_percent} % of the nodes are victims, not as an option says; {EDITED}"
+        yield "load", log.plan
+    yield from problems_of_fields(log.plan, {"load.victims_percent": log.run.options["victims"] or 50})
 
 
-def problems_of_victims(run: Run, load: PlannedVictims, seed: int, fewest: int) -> Iterator[Problem]:
+def problems_of_victims(log: Log, load: PlannedVictims, seed: int, fewest: int) -> Iterator[Problem]:
     """At least `fewest` nodes are victims, and as many are not."""
-    nodes, victims = len(run.hosts), load.victims
-    if len(victims) < fewest or nodes - len(victims) < fewest:
-        yield (
-            "victims",
-            f"{len(victims)} of {nodes} nodes are victims; at least {fewest}, and all but {fewest}, belong; {EDITED}",
-        )
-    elif victims != victims_of(nodes, load.victims_percent, seed):
-        yield "victims", f"the victims are not the nodes that the seed {seed} selects; {EDITED}"
-    elif load.victim_processes != (ranks := sum(len(run.hosts[node].ranks) for node in victims)):
-        yield "victims", f"{load.victim_processes} processes are on victims where {ranks} belong; {EDITED}"
+    nodes, victims = len(log.run.hosts), load.victims
+    if len(victims) < fewest or nodes - len(victims) < fewest or max(victims) >= nodes:
+        yield "victims", log.plan
+        return
+    processes = sum(len(log.run.hosts[node].ranks) for node in victims)
+    planned = {"load.victims": victims_of(nodes, load.victims_percent, seed), "load.victim_processes": processes}
+    yield from problems_of_fields(log.plan, planned)
 
 
-def problems_of_duration(what: str, record: LoadRecord, seconds: float) -> Iterator[Problem]:
-    """A load that did not last as long as what it was to disturb, `seconds`, was not there."""
+def problems_of_generator(record: LoadRecord, moved: bool, sound: bool, seconds: float) -> Iterator[Problem]:
+    """A load that moved nothing was not there, nor one that did not last as long as what it was to disturb, `seconds`.
+    `sound`: what it moved is possible."""
+    if not moved:
+        yield "no_load", f"{where(record)} moved nothing, so there is no impact of it; {RUN_AGAIN}"
+    if not sound:
+        yield "load_bytes", record
     if not seconds * (1 - NODES_CLOCK_TOLERANCE) <= record.shortest_seconds <= record.elapsed_seconds:
-        yield "load_time", f"{what} did not last as long as what it was to disturb; {EDITED}"
+        yield "load_time", record
 
 
-def problems_of_senders(what: str, record: LoadRecord, senders: int) -> Iterator[Problem]:
-    """The number of processes that generate the load is that of its kind."""
-    if record.senders != senders or record.silent_senders > senders:
-        yield "senders", f"{what} had {record.senders} senders, not those of its kind; {EDITED}"
-
-
-def problem_of_files(record: LoadRecord, writes: bool, reads: bool) -> str:
-    """What a load of files moved is whole chunks: one at least on each process, because none is told to stop before."""
-    written, read = record.sent_bytes, record.received_bytes
+def is_of_files(record: LoadRecord, writes: bool, reads: bool) -> bool:
+    """Whether what a load of files moved is whole chunks: one at least on each process, because none is told to stop
+    before."""
+    written, read, cached = record.sent_bytes, record.received_bytes, record.cached_bytes
     moved = max(written, read)
     whole = not moved % CHUNK_BYTES and (written, read) == (moved * writes, moved * reads)
-    if not whole or 0 < moved < record.senders * CHUNK_BYTES or record.silent_senders:
-        what = " and ".join(["write"] * writes + ["read"] * reads)
-        return f"did not {what} whole chunks of {counted(CHUNK_BYTES, 'byte')} on each process"
-    if record.cached_bytes is None or record.cached_bytes > read:
-        return f"read {read} bytes, of which {record.cached_bytes} were in the page cache"
-    return ""
-
-
-def problems_of_nothing(what: str, moved: bool) -> Iterator[Problem]:
-    """A phase under a load that moved nothing."""
-    if not moved:
-        yield "no_load", f"{what} moved nothing, so there is no impact of it; {RUN_AGAIN}"
+    enough = not 0 < moved < record.senders * CHUNK_BYTES and not record.silent_senders
+    return whole and enough and cached is not None and cached <= read

@@ -14,8 +14,9 @@ from coffeecup.postprocess.logs.format import LogFormat
 # The modules of a benchmark's folder, and the functions of each. section.html.j2 and records.py lie beside them,
 # and functions.py with the Functions that not every benchmark has.
 ROLES = {
-    # refusals(logs) -> dict[int, str]: which logs yield no score, and why
-    "rules": ("refusals",),
+    # problems(log) -> Iterator[Problem]: why a log yields no score, the most serious first; if the sentence of one is
+    # that of its invariant, invariants.py has it
+    "rules": ("problems",),
     # measurement_table(logs) -> DataFrame: tidy, many logs at once, column `log` counts them
     # metrics(logs, table) -> DataFrame: a row per log, a column per metric; NaN where a log did not measure it
     "reduction": ("measurement_table", "metrics"),

@@ -3,6 +3,7 @@
 
 import gc
 import os
+from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -14,10 +15,12 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks import nodes
 from coffeecup.postprocess.benchmarks.registry import benchmarks, functions, log_formats, part
 from coffeecup.postprocess.benchmarks.score import Metric, Qualification, Score
-from coffeecup.postprocess.logs import reader
+from coffeecup.postprocess.logs import invariants, reader
 from coffeecup.postprocess.logs.counters import of_counters, of_root
 from coffeecup.postprocess.logs.energy import energy_metrics, of_energy
 from coffeecup.postprocess.logs.reader import Log, LogError
+from coffeecup.postprocess.logs.records import Record
+from coffeecup.postprocess.logs.rules import EDITED, Problem, where
 
 LOGS_AT_ONCE = 16
 LOGS_WORTH_A_POOL = 48
@@ -96,12 +99,23 @@ def evaluate(logs: list[Log]) -> list[Evaluation]:
 
 def evaluate_alike(name: str, logs: list[Log]) -> list[Evaluation]:
     """Checks the logs of one benchmark; those that no rule refuses are reduced together and qualified."""
-    refused = part(name, "rules").refusals(logs)
+    problems = (next(part(name, "rules").problems(log), None) for log in logs)
+    refused = {number: in_words(name, problem) for number, problem in enumerate(problems) if problem}
     reduced = reduce(name, [log for number, log in enumerate(logs) if number not in refused])
     return [
         Evaluation(unscored(log, refused[number])) if number in refused else qualify(log, *next(reduced))
         for number, log in enumerate(logs)
     ]
+
+
+def in_words(name: str, problem: Problem) -> str:
+    """Why a log yields no score, with the name of the invariant that it does not keep in brackets."""
+    benchmark, (invariant, why) = benchmarks()[name], problem
+    if isinstance(why, Record):
+        own = (part(each, "invariants").INVARIANTS for each in (name, *benchmark.uses))
+        texts = ChainMap(*own, invariants.EVERY, invariants.IO)
+        why = f"{where(why)} breaks the rule that {texts[invariant]}; {EDITED}"
+    return f"no {benchmark.metrics[0].name}: {why} [{invariant}]"
 
 
 def reduce(name: str, logs: list[Log]) -> Iterator[tuple[pd.DataFrame, pd.Series]]:

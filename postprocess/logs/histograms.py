@@ -8,14 +8,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from coffeecup.postprocess.logs.reader import RUN_AGAIN
-from coffeecup.postprocess.logs.records import Part, PositiveSeconds, Seconds, about
-from coffeecup.postprocess.logs.rules import EDITED, Problem
+from coffeecup.postprocess.logs.records import Part, PositiveSeconds, Record, Seconds, about
+from coffeecup.postprocess.logs.rules import ROUNDING, Problem
 
 BinCalls = Annotated[int, Meta(ge=1, le=10**15)]
 Bins = Meta(min_length=1, max_length=10_000)
 CLOCK_TOLERANCE = 1e-6
-ROUNDING = 1e-9  # relative
 NANOSECONDS = 2e-9  # the edges of bins are whole nanoseconds
 
 
@@ -31,30 +29,25 @@ class Histogram(Part):
     bin_calls: Annotated[list[BinCalls], Bins, about("the number of its calls")]
 
 
-def problems_of_histogram(
-    found: Histogram, calls: int, relative_error: float, what: str, counted: str
-) -> Iterator[Problem]:
-    """`what` names the histogram, `counted` its calls, of which there were `calls`."""
+def problems_of_histogram(found: Histogram, calls: int, relative_error: float, record: Record) -> Iterator[Problem]:
+    """A histogram of `calls` calls, which is in `record`."""
     bins = list(zip(found.from_seconds, found.to_seconds, found.bin_calls))
-    if (
-        not len(found.from_seconds) == len(found.to_seconds) == len(found.bin_calls)
-        or sum(found.bin_calls) != found.calls
-        or found.calls != calls
-    ):
-        yield "latency_calls", f"{what}: its latencies do not count its {counted}; {RUN_AGAIN}"
+    counted = len(found.from_seconds) == len(found.to_seconds) == len(found.bin_calls)
+    if not counted or sum(found.bin_calls) != found.calls or found.calls != calls:
+        yield "latency_calls", record
     elif any(low >= high for low, high, _ in bins) or any(
         a[1] > b[0] * (1 + ROUNDING) for a, b in itertools.pairwise(bins)
     ):
-        yield "bins", f"{what}: the bins of its latencies overlap; {RUN_AGAIN}"
+        yield "bins", record
     elif any(
         high - low > max((high + low) * relative_error * (1 + CLOCK_TOLERANCE), NANOSECONDS) for low, high, _ in bins
     ):
-        yield "bin_widths", f"{what}: a bin of its latencies is wider than the plan states; {EDITED}"
+        yield "bin_widths", record
     else:
-        yield from problems_of_durations(what, found, bins)
+        yield from problems_of_durations(record, found, bins)
 
 
-def problems_of_durations(what: str, found: Histogram, bins: list[tuple[float, float, int]]) -> Iterator[Problem]:
+def problems_of_durations(record: Record, found: Histogram, bins: list[tuple[float, float, int]]) -> Iterator[Problem]:
     """The shortest call is in the first bin, the longest in the last one, and the sum follows from all, nearly."""
     low, high = bins[0][0], bins[-1][1]
     if not (
@@ -62,9 +55,9 @@ def problems_of_durations(what: str, found: Histogram, bins: list[tuple[float, f
         and bins[-1][0] - NANOSECONDS <= found.longest_seconds <= high + NANOSECONDS
         and found.shortest_seconds <= found.longest_seconds
     ):
-        yield "extremes", f"{what}: its shortest or longest latency is not in the outermost bins; {RUN_AGAIN}"
+        yield "extremes", record
     least, most = (sum(edges[side] * edges[2] for edges in bins) for side in (0, 1))
     least = max(least, found.calls * found.shortest_seconds) - NANOSECONDS * found.calls
     most = min(most, found.calls * found.longest_seconds) + NANOSECONDS * found.calls
     if not least * (1 - CLOCK_TOLERANCE) <= found.sum_seconds <= most * (1 + CLOCK_TOLERANCE):
-        yield "latency_sum", f"{what}: the sum of its latencies is not that of their bins; {RUN_AGAIN}"
+        yield "latency_sum", record

@@ -50,6 +50,10 @@ EVERY = {
     ),
     "whole_time": ("the timed parts together, with times alone that `values` state, do not take longer than the run"),
     "order": "the records of measurements are those that the plan requires, in the order of measuring",
+    "planned": (
+        "what the plan and the records repeat of the options, the machine, the definition and each other is the same; "
+        "the table of each benchmark says what"
+    ),
 }
 
 IO = {

@@ -5,8 +5,9 @@ them has to agree with the rest of a log, and whose times they are. docs/log.md 
 from collections.abc import Iterator, Sequence
 
 from coffeecup.postprocess.logs.io_records import FileServers, Striping
-from coffeecup.postprocess.logs.records import MOST_BYTES, Resolution, Run
-from coffeecup.postprocess.logs.rules import EDITED, Problem
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import MOST_BYTES, Record, Resolution, Run
+from coffeecup.postprocess.logs.rules import EDITED, Problem, where
 
 MOST_PROCESSES_EACH = 4096  # in larger runs each node has a time, that of its slowest process
 ROUNDED = 6e-4  # relative: the times have four significant digits
@@ -55,6 +56,16 @@ def problems_of_slowest(
             "process_fastest",
             f"{named}: the fastest process needed {min(seconds):.4g} s, by the measurement {fastest:.4g} s; {EDITED}",
         )
+
+
+def problems_of_files(
+    log: Log, record: Record, striping: list[Striping], layout: FileServers | None, own: bool, shared: bool, count: int
+) -> Iterator[Problem]:
+    """Of the files of a measurement: each of `count` processes has its own one, or they share one, or there are none.
+    A `layout` has the servers of the processes' own files."""
+    if layout is not None:
+        yield from problems_of_servers(where(layout), log.run, log.plan.process_times, own, layout, count)
+    yield from problems_of_striping(where(record), striping, count if own else int(shared), shared, layout)
 
 
 def problems_of_servers(

@@ -8,7 +8,7 @@ __post_init__ checks what a type cannot express; its ValueError is the reason of
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
@@ -62,8 +62,9 @@ class Part(Struct, forbid_unknown_fields=True, gc=False):
 
 
 class Record(Struct, tag_field="record", tag=kind_of_class, forbid_unknown_fields=True, gc=False):
-    """A line of a log. `sequence` is the line's number minus one."""
+    """A line of a log. `sequence` is the line's number minus one, `key` the fields that say what was measured."""
 
+    key: ClassVar[tuple[str, ...]] = ()
     sequence: Annotated[int, Meta(ge=0, le=10**9)]
 
 

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every log must contain to yield a score, whatever the benchmark.
 
-A problem is the name of an invariant of docs/log.md that the log does not keep, and a sentence. The functions are
-generators of problems; they yield the most serious one first, and what they compute does not grow with a number that a
-log merely states.
+A problem is the name of an invariant of docs/log.md that the log does not keep, and a sentence, or the record that does
+not keep it: then the text of the invariant is the sentence. The functions are generators of problems; they yield the
+most serious one first, and what they compute does not grow with a number that a log merely states.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import zip_longest
-from typing import Any, TypeVar
+from math import isclose
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from coffeecup.postprocess.logs.counter_kinds import KINDS
 from coffeecup.postprocess.logs.counter_records import Counters
@@ -27,20 +30,13 @@ from coffeecup.postprocess.logs.records import (
     kind_of,
 )
 
-Problem = tuple[str, str]
-Key = TypeVar("Key", bound=tuple)
+Problem = tuple[str, str | Record]
 
 OVERHEAD = 2  # after run and plan
 PHASES = ["idle", "run"]  # of the records `counters`
 SLACK_SECONDS, SLACK_SHARE = 1.0, 0.01  # between two clocks, or a counter of ticks and a clock
+ROUNDING = 1e-9  # relative
 EDITED = f"the log was edited, or its kernel is faulty; {RUN_AGAIN}"
-
-
-def first_problems(score: str, problems: Callable[[Any], Iterator[Problem]], logs: Sequence[Log]) -> dict[int, str]:
-    """Which logs yield no score and why, by their index in `logs`: the first of a log's problems, with the name of its
-    invariant in brackets. `score` is the name of the missing number."""
-    found = {number: next(problems(log), None) for number, log in enumerate(logs)}
-    return {number: f"no {score}: {problem[1]} [{problem[0]}]" for number, problem in found.items() if problem}
 
 
 def problems_of_log(log: Log, *single: type[Record]) -> Iterator[Problem]:
@@ -269,8 +265,10 @@ def problems_of_options(run: Run, planned: Mapping[str, object]) -> Iterator[Pro
             )
 
 
-def same(stated: object, planned: object) -> bool:
-    """True is not 1, and null is not 0."""
+def same(stated: object, planned: object, rounding: float = 0.0) -> bool:
+    """True is not 1, and null is not 0. `rounding` is the relative error of numbers with a decimal point."""
+    if isinstance(stated, float) and isinstance(planned, int | float):
+        return isclose(stated, planned, rel_tol=rounding) and not isinstance(planned, bool)
     return stated == planned and isinstance(stated, bool) == isinstance(planned, bool)
 
 
@@ -291,25 +289,61 @@ def problems_of_reads(check: DataCheck, read_bytes: int, fewest: int, most: int)
         )
 
 
-def problems_of_order(
-    found: Iterable[tuple[Record, Key]], planned: Iterable[Key], named: Callable[[Key], str]
-) -> Iterator[Problem]:
-    """`found` are the records in the order of the log, each with the key that says what was measured; `planned` the
-    keys in the order of measuring; `named` puts a key into words. Stops at the first difference, so a large plan costs
-    no memory."""
-    for place, wanted in zip_longest(found, planned):
-        if place is None:
-            yield "order", f"{named(wanted)} was planned but not measured; {RUN_AGAIN}"
+class Expected(NamedTuple):
+    """A record that the plan requires: its class, what was measured by the names in `kind.key`, and other fields whose
+    values follow from the rest of the log."""
+
+    kind: type[Record]
+    key: tuple
+    fields: Mapping[str, object] = {}
+
+
+def problems_of_records(log: Log, expected: Iterable[Expected], *kinds: type[Record]) -> Iterator[Problem]:
+    """The records of these kinds are those that are expected, in this order. Stops at the first one that is missing or
+    not expected, so a large plan costs no memory."""
+    for record, wanted in zip_longest(by_sequence(log, *kinds), expected):
+        if record is None:
+            yield "order", f"{in_words(wanted.kind, wanted.key)} was planned but not measured; {RUN_AGAIN}"
             return
-        record, key = place
-        if key != wanted:
-            belongs = f"where {named(wanted)} belongs" if wanted else "which was not planned"
+        if wanted is None or (type(record), key_of(record)) != wanted[:2]:
+            belongs = f"where {in_words(wanted.kind, wanted.key)} belongs" if wanted else "which was not planned"
             yield (
                 "order",
-                f"line {record.sequence + 1} has {named(key)}, {belongs}: measurements are missing, repeated or in "
-                f"another order than they were made; {RUN_AGAIN}",
+                f"{where(record)}, {belongs}: measurements are missing, repeated or in another order than they were "
+                f"made; {RUN_AGAIN}",
             )
             return
+        yield from problems_of_fields(record, wanted.fields)
+
+
+def problems_of_fields(record: Record, planned: Mapping[str, object], part: Any = None) -> Iterator[Problem]:
+    """What the fields of a record have to be, or those of a `part` of it that has a name; numbers with a decimal point
+    up to a rounding error."""
+    for name, value in planned.items():
+        if not same(stated := attrgetter(name)(part or record), value, ROUNDING):
+            place = f"{where(record)}, {part.name}" if part else where(record)
+            yield "planned", f"{place}: {name} is {stated!r:.80} where {value!r:.80} belongs; {EDITED}"
+
+
+@cache
+def key_getter(kind: type[Record]) -> Callable[[Record], Any]:
+    return attrgetter(*kind.key) if kind.key else lambda record: ()
+
+
+def key_of(record: Record) -> tuple:
+    """What was measured, by the names in `key` of its class."""
+    key = key_getter(type(record))(record)
+    return key if len(record.key) != 1 else (key,)
+
+
+def where(record: Record) -> str:
+    """The place of a record and what it is of."""
+    return f"line {record.sequence + 1}, {in_words(type(record), key_of(record))}"
+
+
+def in_words(kind: type[Record], key: tuple) -> str:
+    values = ", ".join(f"{name} {'null' if value is None else value}" for name, value in zip(kind.key, key))
+    return f"{kind_of(kind)} ({values})" if values else kind_of(kind)
 
 
 def by_sequence(log: Log, *kinds: type[Kind]) -> list[Kind]:

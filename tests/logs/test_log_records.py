@@ -58,7 +58,7 @@ def test_a_budget_of_a_pattern_that_was_not_planned_is_no_traceback(tmp_path):
     message = refusal(
         tmp_path / "log.jsonl", logs_made.numbered([*SMALL[:place], budget("ring-9", 1, "nothing", []), *SMALL[place:]])
     )
-    assert "has the budget of ring-9 at 1 byte with bandwidth in repetition 1, which was not planned" in message
+    assert "budget (repetition 1, pattern ring-9, message_bytes 1), which was not planned" in message
 
 
 def test_every_record_of_a_log_has_exactly_one_form_in_the_schema():

@@ -272,9 +272,13 @@ LIMITS = {
     ],
     "budget_times": [("b_eff", budgets(9.0, 9.0), budgets(9.0, 8.9))],
     "probe_times": [sides("b_eff", round_trip, 1e-7, 0.99e-7)],
-    "scheduled": around("b_eff_io", lambda seconds: option(scheduled_time=seconds), 9.0, 0.9e-9, 1.1e-9),
-    "scheduled_share": around("b_eff_io", lambda f: times("scheduled_seconds", f, pattern=3), 1, 0.9e-9, 1.1e-9),
-    "space_limit": [sides("b_eff_io", space, 0, 1), sides("b_eff_io", space, 0, -1)],
+    "planned": [
+        *around("b_eff_io", lambda seconds: option(scheduled_time=seconds), 9.0, 0.9e-9, 1.1e-9),
+        *around("b_eff_io", lambda f: times("scheduled_seconds", f, pattern=3), 1, 0.9e-9, 1.1e-9),
+        *(sides("b_eff_io", space, 0, more) for more in (1, -1)),
+        *around("ftio", tolerated, 1, 0.9e-9, 1.1e-9),
+        *around("ftio", lambda factor: times("nominal_flops", factor, "repetition"), 1, 0.9e-9, 1.1e-9),
+    ],
     "agreements": [
         ("b_eff_io", agreed(False, 0), agreed(False, -1)),
         ("b_eff_io", agreed(True, 0), agreed(True, 1)),
@@ -293,9 +297,7 @@ LIMITS = {
     "whole": [sides("b_eff_io", parts_and, 4.999, 5.001)],
     # 4 * 2^-52 * 64^2 = 3.63798e-12
     "verification": [sides("ftio", lambda d: verified(largest_relative_difference=d), 3.6379e-12, 3.6380e-12)],
-    "tolerance": around("ftio", tolerated, 1, 0.9e-6, 1.1e-6),
     "differences": [sides("ftio", lambda d: verified(total_difference=d), 1e-12 * (1 - 0.9e-6), 1e-12 * (1 - 1.1e-6))],
-    "flops": around("ftio", lambda factor: times("nominal_flops", factor, "repetition"), 1, 0.9e-6, 1.1e-6),
     "process_slowest": around("ftio-uneven", lambda factor: of_process(3, factor), 1, 5.9e-4, 6.1e-4),
     "process_fastest": around("ftio-uneven", lambda factor: of_process(0, factor), 1, 5.9e-4, 6.1e-4),
     "resident": [sides("ftio", lambda size: put("start", resident_bytes=size), 20 * MIB, 20 * MIB + 1)],

@@ -157,6 +157,7 @@ def idle(seconds, option_seconds):
 
 
 EVERY = {
+    "planned": [put("plan", buffer_bytes=MIB)],
     "record": [
         put("run", ranks=2.0),
         put("plan", surprise=1),
@@ -255,6 +256,26 @@ EVERY = {
     ],
 }
 B_EFF = {
+    "planned": [
+        pattern("worst-cycle", averaged=True),
+        pattern("ring-1", methods=["neighbor", "sendrecv"]),
+        pattern("ping-pong", methods=["sendrecv"]),
+        pattern("ring-2", processes=4),
+        pattern("bisection-best", processes=5),
+        pattern("ping-pong", processes=5),
+        pattern("ping-pong", messages_per_exchange=200),
+        pattern("ring-1", messages_per_exchange=10),
+        pattern("cartesian-2d-x", messages_per_exchange=11),
+        both(
+            put("run", memory_per_process_bytes=2 * GIB),
+            lambda r: [h.update(memory_bytes=2 * h["memory_bytes"]) for h in r[0]["hosts"]],
+        ),
+        put("plan", buffer_bytes=MIB),
+        put("memory_copy", copied_bytes=65535),
+        put("memory_copy", copied_bytes=8 * MIB),
+        one_exchange_more,
+        put("data_check", received_bytes=1, checked_bytes=1),
+    ],
     "two_processes": [put("run", ranks=1)],
     "no_file_system": [put("run", filesystem=file_system("ext4"))],
     "wrong_bytes": [put("data_check", wrong_bytes=1)],
@@ -263,39 +284,17 @@ B_EFF = {
         lambda r: r[1]["methods"].append(r[1]["methods"][0]),
     ],
     "averaged_methods": [lambda r: r[1]["methods"][1].update(averaged=True)],
-    "averaged_patterns": [pattern("worst-cycle", averaged=True)],
     "all_patterns": [put("plan", random_patterns=29), lambda r: r[1]["patterns"].pop(0)],
-    "methods_of_pattern": [
-        pattern("ring-1", methods=["neighbor", "sendrecv"]),
-        pattern("ping-pong", methods=["sendrecv"]),
-    ],
     "group_of_pattern": [pattern("worst-cycle", name="cycle")],
     "rings": [
         pattern("ring-1", rings=[{"size": 5, "count": 1}]),
         pattern("bisection-best", rings=[{"size": 2, "count": 2}]),
-    ],
-    "processes": [
-        pattern("ring-2", processes=4),
-        pattern("bisection-best", processes=5),
-        pattern("ping-pong", processes=5),
-    ],
-    "messages": [
-        pattern("ping-pong", messages_per_exchange=200),
-        pattern("ring-1", messages_per_exchange=10),
-        pattern("cartesian-2d-x", messages_per_exchange=11),
     ],
     "grids": [
         pattern("cartesian-2d-x", messages_per_exchange=5),
         pattern("cartesian-2d-y", processes=4, messages_per_exchange=8),
     ],
     "lengths": [lambda r: r[1]["message_bytes"].__setitem__(14, 27560)],
-    "l_max": [
-        both(
-            put("run", memory_per_process_bytes=2 * GIB),
-            lambda r: [h.update(memory_bytes=2 * h["memory_bytes"]) for h in r[0]["hosts"]],
-        )
-    ],
-    "buffer": [put("plan", buffer_bytes=MIB)],
     "options": [
         option(time_budget=1.0),
         option(first_loop_length=1),
@@ -333,7 +332,5 @@ B_EFF = {
     ],
     "probe_times": [lambda r: first(r, record="probe")["hosts"][0].update(longest_round_trip_seconds=1e-9)],
     "copy_hosts": [lambda r: first(r, record="memory_copy")["seconds"].pop()],
-    "copied_bytes": [put("memory_copy", copied_bytes=65535), put("memory_copy", copied_bytes=8 * MIB)],
-    "received_bytes": [one_exchange_more, put("data_check", received_bytes=1, checked_bytes=1)],
     "checked_bytes": [put("data_check", checked_bytes=10**18), put("data_check", checked_bytes=0)],
 }

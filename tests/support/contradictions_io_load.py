@@ -40,30 +40,26 @@ def slower_trial(r):
 
 
 IO_LOAD = {
-    "load": [both(load(kinds=["write", "read"]), option(kinds=["write", "read"]))],
-    "options": [
-        lambda r: r[0]["options"].pop("kinds"),
-        lambda r: r[0]["options"].pop("watchdog"),
-        option(kinds=["read"]),
-        option(victims=None),
-        load(victims_percent=41),
-        option(dry_run=True),
-        option(check_all=True),
-        put("plan", scheduled_seconds=60.0),
-        option(scheduled_time=60.0),
-        load(file_bytes=MIB),
-        option(load_file=MIB),
-        lambda r: r[1]["load"].pop("file_bytes"),
-    ],
-    "victims": [load(victims=[0, 1]), load(victims=[0, 1, 2, 3, 4]), load(victim_processes=4), option(seed=3)],
-    "loaded_patterns": [
+    "planned": [
         lambda r: r[1]["patterns"].pop(),
         lambda r: r[1]["patterns"][0].update(call_bytes=2 * MIB),
+        put("plan", pass_seconds=0.1),
+        put("plan", repetitions=9),
+        of_pass(calls=1),
+        slower_trial,
+        of_pass(type="scatter"),
+        of_pass(bytes=32 * KIB),
+        load(victims=[0, 1]),
+        load(victim_processes=4),
+        option(seed=3),
+        option(victims=None),
+        load(victims_percent=41),
+        put("load", senders=2),
+        put("load", senders=4),
+        put("plan", space_limit_bytes=GIB),
+        option(space_limit=GIB),
     ],
-    "pass_time": [put("plan", pass_seconds=0.1), put("plan", repetitions=9)],
-    "loaded_calls": [of_pass(calls=1), slower_trial],
-    "planned_sizes": [of_pass(type="scatter")],
-    "bytes": [of_pass(bytes=32 * KIB)],
+    "load": [both(load(kinds=["write", "read"]), option(kinds=["write", "read"]))],
     "cached": [of_pass(cached_bytes=None), of_pass(cached_bytes=GIB), where("loaded", {"cached_bytes": 0}, **WRITE)],
     "latency_calls": [accesses(calls=1), one_more("accesses", **PASS)],
     "bins": [lambda r: accesses(to_seconds=first(r, record="loaded", **PASS)["accesses"]["from_seconds"])(r)],
@@ -82,10 +78,22 @@ IO_LOAD = {
         of_load("write", cached_bytes=None),
     ],
     "load_time": [put("load", shortest_seconds=1e-6), put("load", elapsed_seconds=1e-6)],
-    "senders": [put("load", senders=2), put("load", senders=4)],
+    "victims": [load(victims=[0, 1, 2, 3, 4]), load(victims=[0, 5])],
 }
 
 OF_IO_LOAD = {
+    "options": [
+        lambda r: r[0]["options"].pop("kinds"),
+        lambda r: r[0]["options"].pop("watchdog"),
+        option(kinds=["read"]),
+        option(dry_run=True),
+        option(check_all=True),
+        put("plan", scheduled_seconds=60.0),
+        option(scheduled_time=60.0),
+        load(file_bytes=MIB),
+        option(load_file=MIB),
+        lambda r: r[1]["load"].pop("file_bytes"),
+    ],
     "whole_time": [of_pass(open_seconds=1e3)],
     "order": [
         removed("loaded", pattern=19, method="rewrite", phase=2),
@@ -107,7 +115,6 @@ OF_IO_LOAD = {
 
 # Of b_eff_io's rules.
 IO_PARTS = {
-    "space_limit": [put("plan", space_limit_bytes=GIB), option(space_limit=GIB)],
     "mpi_io": [lambda r: r.insert(5, r.pop(4))],
     "parts": [where("loaded", {"sync_seconds": 99.0}, **WRITE), of_pass(access_fastest_seconds=4.0)],
     "whole": [longer(elapsed_seconds=20.0)],

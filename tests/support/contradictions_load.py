@@ -73,27 +73,27 @@ def swapped(r):
 LOAD = {
     "no_file_system": [put("run", filesystem=file_system("ext4")), option(directory="/scratch")],
     "averaged_loops": [stopped(1)],
-    "stop": [stopped(2, message_bytes=2), stopped(2, needed_budget_seconds=9.0)],
     "load": [
         both(load(kinds=["broadcast", "incast"]), option(kinds=["broadcast", "incast"])),
         lambda r: r[1]["methods"].append({"name": "sendrecv", "averaged": True}),
         lambda r: r[1]["patterns"][0].update(memory=["host", "host"]),
     ],
-    "options": [
-        lambda r: r[0]["options"].pop("kinds"),
-        option(kinds=["incast"]),
-        option(repetitions=1),
+    "planned": [
         option(victims=50),
         option(victims=None),
         load(victims_percent=41),
-    ],
-    "victims": [
         load(victims=[0, 1]),
-        load(victims=[0, 1, 2, 3]),
         load(victim_processes=4),
         lambda r: (r[1].update(seed=3), r[0]["options"].update(seed=3)),
+        load(message_bytes=4096),
+        put("load", senders=3),
+        of_load("broadcast", senders=2),
+        put("load", root=None),
+        put("load", root=0),
+        of_load("broadcast", root=4),
+        stopped(2, needed_budget_seconds=9.0),
     ],
-    "load_message": [load(message_bytes=4096)],
+    "victims": [load(victims=[0, 1, 2, 3]), load(victims=[0, 5])],
     "exchanges": [
         loop(exchanges=None),
         lambda r: first(r, record="loaded_trial").update(exchanges=first(r, record="loaded", **SHORT)["exchanges"]),
@@ -110,12 +110,13 @@ LOAD = {
         lambda r: first(r, record="load").update(sent_bytes=first(r, record="load")["sent_bytes"] + 1),
     ],
     "load_time": [put("load", shortest_seconds=1e-6), put("load", elapsed_seconds=1e-6)],
-    "senders": [put("load", senders=3), of_load("broadcast", senders=2), put("load", silent_senders=3)],
-    "load_root": [put("load", root=None), put("load", root=0), of_load("broadcast", root=4)],
+    "senders": [put("load", silent_senders=3)],
 }
 
 OF_LOAD = {
+    "options": [lambda r: r[0]["options"].pop("kinds"), option(kinds=["incast"]), option(repetitions=1)],
     "order": [
+        stopped(2, message_bytes=2),
         removed("loaded", pattern="ring-3", message_bytes=64, phase=2),
         removed("load", pattern="random-01"),
         removed("loaded_trial", pattern="ring-6"),

@@ -117,5 +117,5 @@ MEMORY = {
         device(2, memory_bytes=2**22),
     ],
     "budget_times": [put("matchings_left_out", elapsed_seconds=1.0)],
-    "l_max": [both(cuda(memory_per_process_bytes=2**22), device(0, memory_bytes=2**23))],
+    "planned": [both(cuda(memory_per_process_bytes=2**22), device(0, memory_bytes=2**23))],
 }

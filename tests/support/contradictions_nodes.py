@@ -43,7 +43,7 @@ def longer_budget(r):
 
 
 NODES = {
-    "matchings": [
+    "planned": [
         of_plan(count=6),
         option(matchings=8),
         of_plan(lengths=[4096, 8192]),
@@ -51,6 +51,17 @@ NODES = {
         of_plan(resolution="node"),
         of_plan(reserved_seconds=1.6),
         longer_budget,
+        pair_up,
+        where("matching", {"partners": [1, 0, -1, -1, -1]}, scope="within"),
+        where("pair", {"partners": [-1] * 5}),
+        both(put("plan", seed=2), option(seed=2)),
+        groups(n3="left"),
+        put("matching", loop_length=4),
+        put("pair", loop_length=2),
+        put("confirmation", loop_length=2),
+        put("pair", message_bytes=4096),
+        put("pattern_processes", loop_length=2),
+        put("data_check", received_bytes=10**6),
     ],
     "matching_groups": [
         groups(n6="left"),
@@ -59,13 +70,6 @@ NODES = {
         of_plan(groups=None),
     ],
     "options": [option(all_pairs=False)],
-    "partners": [
-        pair_up,
-        where("matching", {"partners": [1, 0, -1, -1, -1]}, scope="within"),
-        where("pair", {"partners": [-1] * 5}),
-        both(put("plan", seed=2), option(seed=2)),
-        groups(n3="left"),
-    ],
     "process_times": [
         seconds("matching", list.pop, processes="one_per_node"),
         seconds("matching", lambda times: times.append(0.1), processes="all"),
@@ -77,13 +81,6 @@ NODES = {
         seconds("pattern_processes", list.pop),
         seconds("pattern_processes", lambda times: times.__setitem__(0, None)),
     ],
-    "loop_length": [
-        put("matching", loop_length=4),
-        put("pair", loop_length=2),
-        put("confirmation", loop_length=2),
-        put("pair", message_bytes=4096),
-        put("pattern_processes", loop_length=2),
-    ],
     "suspects": [
         suspect(node=3),
         suspect(node=0),
@@ -93,9 +90,6 @@ NODES = {
         suspect(good=[2, 5]),
         suspect(ratio=53.9),
         suspect(ratio=1.09),
-    ],
-    "received_bytes": [
-        put("data_check", received_bytes=10**6),
     ],
 }
 

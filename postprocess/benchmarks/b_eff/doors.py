@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from coffeecup.postprocess.benchmarks.benchmark import MetricKind
-from coffeecup.postprocess.logs.records import Record, kind_of
+from coffeecup.postprocess.logs.records import Record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coffeecup.postprocess.benchmarks.b_eff.records import Plan
     from coffeecup.postprocess.benchmarks.score import Score
     from coffeecup.postprocess.logs.reader import Log
-    from coffeecup.postprocess.logs.rules import Problem
+    from coffeecup.postprocess.logs.rules import Expected, Problem
     from coffeecup.postprocess.show.plots import Figure
 
 
@@ -54,18 +54,13 @@ class Check:
     doubtful: bool
 
 
-def in_words(key: tuple) -> str:
-    return f"the record {' '.join(map(str, key))}"
-
-
 @dataclass(frozen=True)
 class Door:
     """All that the core asks a part for, in the order of scoring; a part states what it has.
 
-    Rules: `views` divide a log, which problems_of_views admit. `before` yields the keys of the part's records that
-    precede a repetition (log, repetition), `after` of those that follow the measurement; they are made by `key_of` and
-    named by `in_words`. `problems` rely on this order. The loops of these records exchange `bytes_exchanged`, once and
-    in all, and take `seconds`; `clocked` records state the run's time.
+    Rules: `views` divide a log, which problems_of_views admit. `before` yields the part's records that precede a
+    repetition (log, repetition), `after` those that follow the measurement; `problems` rely on them. The loops of these
+    records exchange `bytes_exchanged`, once and in all, and take `seconds`; `clocked` records state the run's time.
 
     Results: `metrics` are tables as that of reduction.metrics. `breaches` and `qualifications` yield keys and texts.
     `checks` (view, rows of its measurement_table) are those of a result. `section` (log, score, labels of metrics) has
@@ -76,10 +71,8 @@ class Door:
     views: "Callable[[Log[Plan]], list[View]]" = field(default=lambda log: [])
     problems_of_views: "Callable[[Log[Plan]], Iterable[Problem]]" = nothing
     problems_of_plan: "Callable[[Log[Plan]], Iterable[Problem]]" = nothing
-    before: "Callable[[Log[Plan], int], Iterable[tuple]]" = nothing
-    after: "Callable[[Log[Plan]], Iterable[tuple]]" = nothing
-    key_of: Callable[[Any], tuple] = lambda record: (kind_of(record),)
-    in_words: Callable[[tuple], str] = in_words
+    before: "Callable[[Log[Plan], int], Iterable[Expected]]" = nothing
+    after: "Callable[[Log[Plan]], Iterable[Expected]]" = nothing
     problems: "Callable[[Log[Plan]], Iterable[Problem]]" = nothing
     bytes_exchanged: "Callable[[Log[Plan]], tuple[int, int]]" = lambda log: (0, 0)
     seconds: "Callable[[Log[Plan]], float]" = lambda log: 0.0

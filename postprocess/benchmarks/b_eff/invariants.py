@@ -9,44 +9,43 @@ INVARIANTS = {
     "wrong_bytes": "no byte was received wrong",
     "planned_once": "no pattern and no method is planned twice",
     "averaged_methods": "`sendrecv`, `alltoallv` and `nonblocking` are averaged, no other method",
-    "averaged_patterns": "rings and random patterns are averaged, no other pattern",
     "all_patterns": "the six rings and as many random patterns as `random_patterns` says are planned",
-    "methods_of_pattern": (
-        "the ping-pong is measured by `blocking`, other patterns by all other methods, in the plan's order"
-    ),
     "group_of_pattern": "the name of a pattern begins with its group",
     "rings": "rings have the sizes of the paper",
-    "processes": "the pattern uses all processes; pairs an even number, the ping-pong two",
-    "messages": (
-        "two messages for each process of a ring, one in a ring of two; as many as processes for pairs; a process "
-        "of a grid has one or two neighbours in a direction"
+    "planned": (
+        "rings and random patterns are averaged, no other pattern; the ping-pong is measured by `blocking`, other "
+        "patterns by all other methods, in the plan's order; a pattern uses all processes, pairs an even number, the "
+        "ping-pong two; it has two messages for each process of a ring, one in a ring of two, as many as processes "
+        "for pairs, and a process of a grid has one or two neighbours in a direction; `l_max_bytes` is 1/128 of the "
+        "memory per process, the least of all kinds of memory, at most 128 MiB; `buffer_bytes` is eight times "
+        "`l_max_bytes`, each rounded up to 64 bytes; copies in memory are of 4 MiB, or of the buffer if that is "
+        "smaller; number, lengths, resolution and reserved time of the matchings follow from the option, the nodes "
+        "and the message lengths; partners follow from the seed, the groups and the number of the matching or round, "
+        "and the lengths of these loops from the plan; `received_bytes` is the sum over the loops"
     ),
     "grids": "a grid's pattern of all directions has the messages of its directions together, on the same processes",
     "lengths": "the 21 message lengths are those of the paper for `l_max_bytes`",
-    "l_max": "`l_max_bytes` is 1/128 of the memory per process, the least of all kinds of memory, at most 128 MiB",
-    "buffer": "`buffer_bytes` is eight times `l_max_bytes`, each rounded up to 64 bytes",
     "options": (
-        "time budget, seed, repetitions, loop lengths, random patterns, methods, groups of patterns, kinds of "
-        "memory and `all_pairs` are those of the options"
+        "time budget, seed, repetitions, loop lengths, random patterns, methods, groups of patterns, kinds of memory "
+        "and `all_pairs` are those of the options"
     ),
     "budget": "the methods that a `budget` record leaves are those that `reduced_to` means",
     "budget_times": "the times of `budget`, `stop` and `matchings_left_out` records do not decrease",
     "stop": (
-        "a run is stopped once; `needed_budget_seconds` is there in an averaged pattern of the first repetition, "
-        "and nowhere else"
+        "a run is stopped once; `needed_budget_seconds` is there in an averaged pattern of the first repetition, and "
+        "nowhere else"
     ),
     "averaged_loops": "every averaged pattern has at every length a loop by an averaged method",
     "shortest": "no loop takes less than a nanosecond",
     "fastest": "the fastest process does not take longer than the slowest",
     "slowest_message": (
-        "`slowest_message_seconds` is the time of the loop divided by the messages of a process; between both "
-        "values if rings have different sizes"
+        "`slowest_message_seconds` is the time of the loop divided by the messages of a process; between both values "
+        "if rings have different sizes"
     ),
     "loop_length": (
         "a trial has one exchange, a latency loop 10 000 or `longest_loop_length`, and no loop more than "
-        "`longest_loop_length`; loops between nodes are as long as planned"
+        "`longest_loop_length`"
     ),
-    "received_bytes": "`received_bytes` is the sum over the loops",
     "checked_bytes": (
         "checked are not more bytes than were received, and at least one exchange of each loop; none in a simulation"
     ),

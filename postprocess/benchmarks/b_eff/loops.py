@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from coffeecup.postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
-from coffeecup.postprocess.benchmarks.b_eff.parts import doors, owners
+from coffeecup.postprocess.benchmarks.b_eff.parts import doors, parts
 from coffeecup.postprocess.benchmarks.b_eff.records import (
     Budget,
     Latency,
@@ -19,19 +19,25 @@ from coffeecup.postprocess.benchmarks.b_eff.records import (
 )
 from coffeecup.postprocess.benchmarks.b_eff.timed_loops import problems_of_received_bytes, problems_of_timed
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import Record, kind_of
-from coffeecup.postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
+from coffeecup.postprocess.logs.rules import (
+    Expected,
+    Problem,
+    by_sequence,
+    key_of,
+    problems_of_records,
+    problems_of_whole_time,
+)
 
 TRIALS = 3
 WITH_LATENCIES = ("ring", "ping_pong")
 LOOPS = (Measurement, Latency, Trial)
-Budgets = dict[tuple[int, str, int, str], Budget]
 
 
 def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
     """What contradicts the plan or other records in all that follows the plan, those of the optional parts included."""
     yield from problems_of_budgets(log)
-    yield from problems_of_order(keyed(log), planned_records(log), in_words)
+    of_parts = [record for part in parts() for record in part.records]
+    yield from problems_of_records(log, expected_records(log), *LOOPS, Budget, Stop, *of_parts)
     yield from problems_of_averages(log)
     yield from problems_of_times(log)
     for door in doors().values():
@@ -43,80 +49,40 @@ def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
 # --- which loops, in which order --------------------------------------------------------------------------------------
 
 
-def keyed(log: Log[Plan]) -> Iterator[tuple[Record, tuple]]:
-    """The records of the measurement in the order of the log."""
-    kinds = (Trial, Latency, Measurement, Budget, Stop, *owners())
-    return ((record, key_of(record)) for record in by_sequence(log, *kinds))
-
-
-def key_of(record: Record) -> tuple:
-    kind = kind_of(record)
-    match record:
-        case Loop():
-            return kind, record.pattern, record.message_bytes, record.method, record.repetition
-        case Budget():
-            return kind, record.pattern, record.message_bytes, record.loops, record.repetition
-        case Stop():
-            return kind, record.pattern, record.message_bytes, record.repetition
-    return owners()[type(record)].key_of(record)
-
-
-def in_words(key: tuple) -> str:
-    kind, *where = key
-    for record, door in owners().items():
-        if kind == kind_of(record):
-            return door.in_words(key)
-    pattern, length, *method, repetition = where
-    return " ".join(
-        [
-            f"the {kind} of {pattern} at {length} byte",
-            *(f"with {name}" for name in method),
-            f"in repetition {repetition}",
-        ]
-    )
-
-
-def planned_records(log: Log[Plan]) -> Iterator[tuple]:
-    plan, budgets = log.plan, budgets_of(log)
-    stops = {(stop.repetition, stop.pattern, stop.message_bytes) for stop in log.all(Stop)}
+def expected_records(log: Log[Plan]) -> Iterator[Expected]:
+    plan, shortest = log.plan, log.plan.message_bytes[0]
+    budgets = {(*key_of(record), record.loops): record for record in log.all(Budget)}
+    stops = {key_of(stop) for stop in log.all(Stop)}
     for repetition in range(1, plan.repetitions + 1):
         for door in doors().values():
             yield from door.before(log, repetition)
         for pattern in plan.patterns:
             if repetition == 1 and 1 not in (plan.first_loop_length, plan.longest_loop_length):
                 for method in pattern.methods:
-                    yield from TRIALS * [("trial", pattern.name, plan.message_bytes[0], method, 1)]
+                    yield from TRIALS * [Expected(Trial, (1, pattern.name, shortest, method))]
             for length in plan.message_bytes:
-                if (repetition, pattern.name, length) in stops:
-                    yield "stop", pattern.name, length, repetition
+                at = repetition, pattern.name, length
+                if at in stops:
+                    yield Expected(Stop, at)
                     return
-                yield from planned_at(pattern, length, repetition, budgets, plan.message_bytes[0])
+                yield from expected_loops(Measurement, pattern.methods, at, budgets.get((*at, "bandwidth")))
+                if length == shortest and pattern.group in WITH_LATENCIES:
+                    yield from expected_loops(Latency, latency_methods(pattern), at, budgets.get((*at, "latency")))
     for door in doors().values():
         yield from door.after(log)
 
 
-def planned_at(pattern: Pattern, length: int, repetition: int, budgets: Budgets, shortest: int) -> Iterator[tuple]:
-    """The loops of a pattern at one length, and the latency loops that follow those at the shortest."""
-    loops = [("bandwidth", "measurement", pattern.methods)]
-    if length == shortest and pattern.group in WITH_LATENCIES:
-        loops.append(("latency", "latency", latency_methods(pattern)))
-    for name, kind, methods in loops:
-        budget = budgets.get((repetition, pattern.name, length, name))
-        if budget:
-            yield "budget", pattern.name, length, name, repetition
-        for method in budget.methods if budget else methods:
-            yield kind, pattern.name, length, method, repetition
+def expected_loops(kind: type[Loop], methods: list[str], at: tuple, budget: Budget | None) -> Iterator[Expected]:
+    """The loops of a pattern at one length, or those that a budget leaves."""
+    if budget:
+        yield Expected(Budget, at, {"loops": budget.loops})
+    for method in budget.methods if budget else methods:
+        yield Expected(kind, (*at, method))
 
 
 def latency_methods(pattern: Pattern) -> list[str]:
     """Methods that enter a latency: those that enter b_eff, or all of a pattern that has none of these."""
     return [method for method in pattern.methods if method in METHODS_AVERAGED] or pattern.methods
-
-
-def budgets_of(log: Log[Plan]) -> Budgets:
-    return {
-        (record.repetition, record.pattern, record.message_bytes, record.loops): record for record in log.all(Budget)
-    }
 
 
 def problems_of_budgets(log: Log[Plan]) -> Iterator[Problem]:
@@ -132,26 +98,12 @@ def problems_of_budgets(log: Log[Plan]) -> Iterator[Problem]:
             "nothing": not kept,
         }
         if record.methods != kept or not possible[record.reduced_to]:
-            yield (
-                "budget",
-                f"line {record.sequence + 1}: the budget leaves {', '.join(record.methods) or 'no method'} of "
-                f"{record.pattern}, which is not what {record.reduced_to} means; {EDITED}",
-            )
-    yield from problems_of_stops(log)
-
-
-def problems_of_stops(log: Log[Plan]) -> Iterator[Problem]:
-    """A score requires all averaged patterns of the first repetition."""
-    stops, averaged = log.all(Stop), {pattern.name for pattern in log.plan.patterns if pattern.averaged}
-    if len(stops) > 1:
-        yield "stop", f"the run was stopped {len(stops)} times; {EDITED}"
-    for stop in stops:
-        if (stop.needed_budget_seconds is None) == (stop.repetition == 1 and stop.pattern in averaged):
-            yield (
-                "stop",
-                f"line {stop.sequence + 1}: a stop has a needed time budget in an averaged pattern of the first "
-                f"repetition, and nowhere else; {EDITED}",
-            )
+            yield "budget", record
+    stops, own = log.all(Stop), {pattern.name for pattern in log.plan.patterns if pattern.averaged}
+    for stop in stops:  # a score requires all averaged patterns of the first repetition
+        needed = stop.repetition == 1 and stop.pattern in own
+        if len(stops) > 1 or (stop.needed_budget_seconds is not None) != needed:
+            yield "stop", stop
 
 
 def needed_budget_seconds(log: Log[Plan]) -> float | None:
@@ -189,7 +141,7 @@ def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
     last = 0.0
     for record in by_sequence(log, Budget, Stop, *(kind for door in doors().values() for kind in door.clocked)):
         if record.elapsed_seconds < last:
-            yield "budget_times", f"line {record.sequence + 1}: the run's time went back; {EDITED}"
+            yield "budget_times", record
         last = record.elapsed_seconds
 
 

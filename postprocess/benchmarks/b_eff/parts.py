@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from coffeecup.postprocess.benchmarks.b_eff.doors import Check, Door, Part, View
-from coffeecup.postprocess.logs.records import Record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,12 +32,6 @@ def parts() -> list[Part]:
 def doors() -> dict[str, Door]:
     """By folder; imported on first use, because they need pandas and the core."""
     return {folder: import_module(f"{__package__}.{folder}.door").DOOR for folder in FOLDERS}
-
-
-@cache
-def owners() -> dict[type[Record], Door]:
-    """The doors by the records of their parts."""
-    return {record: door for part, door in zip(parts(), doors().values()) for record in part.records}
 
 
 def views(log: "Log[Plan]") -> list[View]:

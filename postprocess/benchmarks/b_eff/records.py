@@ -106,6 +106,7 @@ class Loop(Record):
     """One timed loop. The number of its exchanges is adapted unless it is fixed (the longest loop of the plan may be
     shorter)."""
 
+    key = ("repetition", "pattern", "message_bytes", "method")
     fixed_length: ClassVar[int | None] = None
 
     repetition: Annotated[Repetition, FROM_ONE]
@@ -147,6 +148,7 @@ class Budget(Record, kw_only=True):
     """Written where the run leaves something out to keep its time budget: in this repetition, pattern and length only.
     The first repetition leaves out methods, never a pattern or a length."""
 
+    key = ("repetition", "pattern", "message_bytes")
     pattern: Annotated[Name, WHICH]
     message_bytes: Annotated[PositiveBytes, WHICH]
     repetition: Annotated[Repetition, FROM_ONE]
@@ -170,6 +172,7 @@ class Stop(Record):
     """Written if a run ends early ([when](b_eff.md#how-long-it-takes)): nothing from this repetition, pattern and
     length on was measured."""
 
+    key = ("repetition", "pattern", "message_bytes")
     repetition: Annotated[Repetition, FROM_ONE]
     pattern: Annotated[Name, WHICH]
     message_bytes: Annotated[PositiveBytes, WHICH]

@@ -3,13 +3,12 @@
 those on the measurements. Nothing is reduced here. docs/log.md lists the invariants."""
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from coffeecup.postprocess.benchmarks.b_eff.definition import (
-    L_MAX_LIMIT,
     LENGTHS,
     METHODS_AVERAGED,
     PATTERNS_AVERAGED,
@@ -23,22 +22,22 @@ from coffeecup.postprocess.benchmarks.b_eff.definition import (
 from coffeecup.postprocess.benchmarks.b_eff.loops import problems_of_loops
 from coffeecup.postprocess.benchmarks.b_eff.parts import doors, views
 from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan, PlannedLoops
-from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Overhead, Run
-from coffeecup.postprocess.logs.rules import EDITED, Problem, first_problems, problems_of_log, problems_of_options
-from coffeecup.postprocess.show.units import MIB
-
-
-def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
-    """Which logs yield no b_eff and why, by their index in `logs`."""
-    return first_problems("b_eff", problems, logs)
+from coffeecup.postprocess.logs.rules import (
+    EDITED,
+    Problem,
+    problems_of_fields,
+    problems_of_log,
+    problems_of_options,
+)
 
 
 def problems(log: Log[Plan]) -> Iterator[Problem]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     if log.run.filesystem is not None:
-        yield "no_file_system", f"b_eff has no files, the log states a file system; {EDITED}"
+        yield "no_file_system", log.run
     for door in doors().values():
         yield from door.problems_of_views(log)
     yield from problems_of_plan(views(log)[0].log.plan, log.run.ranks)
@@ -61,29 +60,30 @@ def problems_of_run(log: Log[PlannedLoops]) -> Iterator[Problem]:
 def problems_of_plan(plan: PlannedLoops, ranks: int) -> Iterator[Problem]:
     """What in the planned patterns, methods and lengths is not as the paper defines it."""
     methods = {method.name: method.averaged for method in plan.methods}
-    for what, names in (("pattern", [p.name for p in plan.patterns]), ("method", [m.name for m in plan.methods])):
-        if twice := [name for name, count in Counter(names).items() if count > 1]:
-            yield "planned_once", f"the {what} {twice[0]} is planned twice; {RUN_AGAIN}"
-    for name, averaged in methods.items():
-        if averaged != (name in METHODS_AVERAGED):
-            yield (
-                "averaged_methods",
-                f"the method {name} is planned as {'' if averaged else 'not '}averaged, against the paper's rules",
-            )
+    for named in (plan.patterns, plan.methods):
+        if len({each.name for each in named}) < len(named):
+            yield "planned_once", plan
+    if any(averaged != (name in METHODS_AVERAGED) for name, averaged in methods.items()):
+        yield "averaged_methods", plan
     for group, count in (PATTERNS_AVERAGED | {"random": plan.random_patterns}).items():
-        planned = [pattern.name for pattern in plan.patterns if pattern.group == group]
+        planned = {pattern.name for pattern in plan.patterns if pattern.group == group}
         wanted = pattern_names(group)[:count]
-        if set(planned) < set(wanted):
+        if planned < set(wanted):
             yield (
                 "all_patterns",
                 f"the run planned {len(planned)} of the {count} {group} patterns; "
                 "run all of them (the measurements can still be plotted)",
             )
-        if set(planned) != set(wanted):
-            yield "all_patterns", f"the {group} patterns are not {wanted[0]} to {wanted[-1]}; {RUN_AGAIN}"
+        if planned != set(wanted):
+            yield "all_patterns", plan
     for pattern in plan.patterns:
-        yield from problems_of_pattern(pattern, ranks, list(methods))
-    yield from problems_of_grids(plan.patterns)
+        if not pattern.name.startswith(pattern.group.replace("_", "-")):
+            yield "group_of_pattern", plan
+        rings = merged([(ring.size, ring.count) for ring in pattern.rings or []])
+        if rings != merged([(size, 1) for size in sizes_of_rings(pattern, ranks) or []]):
+            yield "rings", f"{pattern.name} has other rings than the paper's for {ranks} processes; {EDITED}"
+        yield from problems_of_fields(plan, planned_of(pattern, ranks, [*methods]), pattern)
+    yield from problems_of_grids(plan)
 
 
 def pattern_names(group: str) -> list[str]:
@@ -91,42 +91,15 @@ def pattern_names(group: str) -> list[str]:
     return [f"ring-{k}" for k in range(1, 7)] if group == "ring" else [f"random-{k:02}" for k in range(1, 31)]
 
 
-def problems_of_pattern(pattern: Pattern, ranks: int, methods: list[str]) -> Iterator[Problem]:
-    name, group = pattern.name, pattern.group
-    applicable = [method for method in methods if (method == PING_PONG_METHOD) == (group == "ping_pong")]
-    if unknown := set(pattern.methods) - set(methods):
-        yield (
-            "methods_of_pattern",
-            f"{name} is to run with {min(unknown)}, which the plan does not list as a method; {RUN_AGAIN}",
-        )
-    if pattern.methods != applicable:
-        yield "methods_of_pattern", f"{name} is not to run with {', '.join(applicable)} in this order; {EDITED}"
-    if pattern.averaged != (group in PATTERNS_AVERAGED):
-        yield (
-            "averaged_patterns",
-            f"{name} is planned as {'' if pattern.averaged else 'not '}averaged, against the paper's rules",
-        )
-    if not name.startswith(group.replace("_", "-")):
-        yield "group_of_pattern", f"{name} is not a pattern of the group {group}; {EDITED}"
-    sizes = sizes_of_rings(pattern, ranks)
-    planned = [] if pattern.rings is None else [(ring.size, ring.count) for ring in pattern.rings]
-    if merged(planned) != merged([(size, 1) for size in sizes or []]):
-        yield (
-            "rings",
-            f"the rings of {name} are not those of the paper for {ranks} processes; upgrade or fix the kernel",
-        )
-    processes, messages = (ranks, messages_per_exchange(sizes)) if sizes else processes_and_messages(pattern, ranks)
-    if pattern.processes != processes:
-        yield (
-            "processes",
-            f"{name} has {pattern.processes} processes where {processes} belong; upgrade or fix the kernel",
-        )
-    if pattern.messages_per_exchange != messages:
-        yield (
-            "messages",
-            f"{name} counts {pattern.messages_per_exchange} messages per exchange where {messages} belong; "
-            "upgrade or fix the kernel",
-        )
+def planned_of(pattern: Pattern, ranks: int, methods: list[str]) -> dict[str, Any]:
+    """The fields of a pattern that follow from its group and the number of processes."""
+    processes, messages = processes_and_messages(pattern, ranks)
+    return {
+        "methods": [name for name in methods if (name == PING_PONG_METHOD) == (pattern.group == "ping_pong")],
+        "averaged": pattern.group in PATTERNS_AVERAGED,
+        "processes": processes,
+        "messages_per_exchange": messages,
+    }
 
 
 def sizes_of_rings(pattern: Pattern, ranks: int) -> list[int] | None:
@@ -137,8 +110,10 @@ def sizes_of_rings(pattern: Pattern, ranks: int) -> list[int] | None:
 
 
 def processes_and_messages(pattern: Pattern, ranks: int) -> tuple[int, int]:
-    """Of a pattern of pairs, or of a grid as far as the number of processes determines it: an even number of processes
-    exchanges in pairs, and a process of a grid has one neighbour in a direction or two."""
+    """Of rings; of a pattern of pairs, of an even number of processes; or of a grid as far as the number of processes
+    determines it, where a process has one neighbour in a direction or two."""
+    if sizes := sizes_of_rings(pattern, ranks):
+        return ranks, messages_per_exchange(sizes)
     if pattern.group == "ping_pong":
         return 2, 2
     if pattern.group == "bisection":
@@ -148,36 +123,22 @@ def processes_and_messages(pattern: Pattern, ranks: int) -> tuple[int, int]:
     return min(pattern.processes, ranks), pattern.processes * max(1, min(each, most))
 
 
-def problems_of_grids(patterns: list[Pattern]) -> Iterator[Problem]:
+def problems_of_grids(plan: PlannedLoops) -> Iterator[Problem]:
     """A grid's pattern of all directions has the messages of its directions together, on the same processes."""
     for group in ("cartesian_2d", "cartesian_3d"):
-        grid = [pattern for pattern in patterns if pattern.group == group]
+        grid = [pattern for pattern in plan.patterns if pattern.group == group]
         together = [pattern.messages_per_exchange for pattern in grid if pattern.name.endswith("-all")]
         directions = [pattern.messages_per_exchange for pattern in grid if not pattern.name.endswith("-all")]
         if len({pattern.processes for pattern in grid}) > 1 or (grid and together != [sum(directions)]):
-            yield (
-                "grids",
-                f"the patterns of {group} have different processes, or other messages together than alone; "
-                "upgrade or fix the kernel",
-            )
+            yield "grids", plan
 
 
 def problems_of_sizes(plan: PlannedLoops, memory: int) -> Iterator[Problem]:
     """`memory` is that of a process, in bytes."""
     if plan.message_bytes[-1] != plan.l_max_bytes or not follows_length_rule(plan.message_bytes):
-        yield (
-            "lengths",
-            "the message lengths are not the paper's 21 (1, 2, 4, ... 4096 byte, then 8 more up to L_max on a "
-            "logarithmic scale); run it without an option for the lengths",
-        )
-    if plan.l_max_bytes != l_max_rule(memory):
-        yield (
-            "l_max",
-            f"L_max is {plan.l_max_bytes} bytes where min({L_MAX_LIMIT // MIB} MiB, memory per process / 128) is "
-            f"{l_max_rule(memory)}; {EDITED}",
-        )
-    if plan.buffer_bytes != (buffer := buffer_rule(plan.l_max_bytes)):
-        yield "buffer", f"the buffers have {plan.buffer_bytes} bytes where {buffer} belong; {EDITED}"
+        yield "lengths", plan
+    planned = {"l_max_bytes": l_max_rule(memory), "buffer_bytes": buffer_rule(plan.l_max_bytes)}
+    yield from problems_of_fields(plan, planned)
 
 
 def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:

@@ -5,12 +5,10 @@ and how many bytes they exchange."""
 from collections.abc import Iterator, Sequence
 
 from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Loop, Pattern, PlannedLoops
-from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import kind_of
-from coffeecup.postprocess.logs.rules import EDITED, Problem
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.rules import ROUNDING, Problem, problems_of_fields
 
 SHORTEST_SECONDS = 1e-9
-ROUNDING = 1e-9  # relative
 Kinds = Sequence[type[Loop]]
 
 
@@ -22,26 +20,15 @@ def problems_of_timed(log: Log[PlannedLoops], kinds: Kinds) -> Iterator[Problem]
         fixed = kind.fixed_length and min(kind.fixed_length, longest)
         for loop in log.all(kind):
             if fixed != 1 and loop.elapsed_seconds < SHORTEST_SECONDS:
-                yield (
-                    "shortest",
-                    f"{named(loop)} took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}",
-                )
+                yield "shortest", loop
             if loop.fastest_seconds > loop.elapsed_seconds:
-                yield "fastest", f"{named(loop)}: the slowest process was faster than the fastest; {RUN_AGAIN}"
+                yield "fastest", loop
             fewest, most = bounds[loop.pattern]
             message = loop.slowest_message_seconds / loop.elapsed_seconds
             if message * most < 1 - ROUNDING or message * fewest > 1 + ROUNDING:
-                yield (
-                    "slowest_message",
-                    f"{named(loop)} took {loop.elapsed_seconds:.6g} s, and "
-                    f"{loop.slowest_message_seconds:.6g} s for each "
-                    f"of the messages of a process; {EDITED}",
-                )
+                yield "slowest_message", loop
             if loop.loop_length > longest or loop.loop_length != (fixed or loop.loop_length):
-                yield (
-                    "loop_length",
-                    f"{named(loop)} has {loop.loop_length} exchanges where {fixed or longest} belong; {EDITED}",
-                )
+                yield "loop_length", loop
 
 
 def messages_of_process(pattern: Pattern) -> tuple[int, int]:
@@ -64,16 +51,6 @@ def problems_of_received_bytes(
     least = others[0] + sum(each)
     exchanged = others[1] + sum(moved * (loop.loop_length + 1) for moved, loop in zip(each, loops))
     check = log.only(DataCheck)
-    if check.received_bytes != exchanged:
-        yield (
-            "received_bytes",
-            f"{check.received_bytes} bytes were received, but the loops in the log exchanged {exchanged}: the log was "
-            f"edited, or its kernel is faulty; {RUN_AGAIN}",
-        )
+    yield from problems_of_fields(check, {"received_bytes": exchanged})
     if not (0 if log.run.simulated else least) <= check.checked_bytes <= exchanged:
-        yield "checked_bytes", f"{check.checked_bytes} bytes were checked of {exchanged} that were received; {EDITED}"
-
-
-def named(loop: Loop) -> str:
-    """A loop as messages name it."""
-    return f"{kind_of(loop)} of {loop.pattern} at {loop.message_bytes} byte with {loop.method}"
+        yield "checked_bytes", check

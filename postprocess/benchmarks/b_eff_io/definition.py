@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import floor, log2
 from typing import NamedTuple
 
-from coffeecup.postprocess.benchmarks.b_eff_io.records import PlannedPattern
+from coffeecup.postprocess.benchmarks.b_eff_io.records import PlannedPattern, Type
 from coffeecup.postprocess.show.units import GIB, KIB, MIB
 
 
@@ -22,7 +22,7 @@ class TypeRule(NamedTuple):
     time_driven: bool
 
 
-TYPE_RULES = {
+TYPE_RULES: dict[Type, TypeRule] = {
     "scatter": TypeRule(True, True, False, False, True),
     "shared": TypeRule(True, True, False, False, True),
     "separate": TypeRule(True, False, True, False, True),
@@ -51,7 +51,7 @@ def m_part_rule(node_memory_bytes: int) -> int:
     return min(GIB, max(2 * MIB, node_memory_bytes // 128 // MIB * MIB))
 
 
-def patterns_rule(m_part: int) -> list[tuple[str, int | None, int | None, int]]:
+def patterns_rule(m_part: int) -> list[tuple[Type, int | None, int | None, int]]:
     """The paper's table 2, a row per pattern number: type, l, L in byte, U. None where a pattern fills up the segment.
     Behind its 43 rows are those of the random types."""
     scatter = [

@@ -142,6 +142,7 @@ class Measurement(Pass):
     """One per access method, partition and pattern. All times are those of the slowest process unless the name contains
     `fastest` or `first`. Filling and checking buffers and writing the log are not included in any time."""
 
+    key = ("partition", "method", "pattern")
     partition: Annotated[Processes, WHICH]
     chunk_bytes: Annotated[PositiveBytes, about("l")]
     call_bytes: Annotated[PositiveBytes, about("L")]
@@ -181,6 +182,7 @@ class ProcessTimes(Record):
     """Follows each measurement of a type that is not collective (`separate`, `segmented`, `random`);
     [lists](#times-of-processes) have a value of each of the partition's processes."""
 
+    key = ("partition", "method", "pattern")
     partition: Annotated[Processes, WHICH]
     method: Annotated[AccessMethod, WHICH]
     type: Annotated[Type, WHICH]
@@ -195,6 +197,7 @@ class Layout(FileServers):
     have the files. With `--read-shift`, those of `read` are the servers of the files that the processes read, not of
     those that they wrote."""
 
+    key = ("partition", "method", "type")
     partition: Annotated[Processes, WHICH]
     method: Annotated[AccessMethod, WHICH]
     type: Annotated[Type, WHICH]
@@ -203,6 +206,7 @@ class Layout(FileServers):
 class PatternType(Record, kw_only=True):
     """One per access method, partition and pattern type, after its measurements."""
 
+    key = ("partition", "method", "type")
     partition: Annotated[Processes, WHICH]
     method: Annotated[AccessMethod, WHICH]
     type: Annotated[Type, WHICH]

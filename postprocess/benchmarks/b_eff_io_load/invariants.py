@@ -2,20 +2,15 @@
 """What has to agree in a log of b_eff_io_load: the names of problems in its rules, and the table of docs/log.md."""
 
 INVARIANTS = {
-    "options": "the share of victims, times, sizes and checks are those of the plan",
     "load": "kinds of load are in the order of the option `kinds`",
-    "victims": (
-        "the victims are the nodes that follow from the seed and the share, with their processes; there is one at "
-        "least, and another node"
+    "victims": "there is one victim at least, and another node",
+    "planned": (
+        "victims are the nodes that follow from the seed and the share, with their processes; patterns 3, 19 and 20 "
+        "are measured, in the space of the option, or 90 % of the free space; a pass has its share of the scheduled "
+        "time: of 10 repetitions, all patterns, access methods and phases, those under load counted twice; its type "
+        "is planned, its calls follow from the last trial of its pattern, the time of a pass and the space, and its "
+        "bytes are calls times L; all processes of the other nodes generate the load"
     ),
-    "loaded_patterns": "patterns 3, 19 and 20 are measured",
-    "pass_time": (
-        "a pass has its share of the scheduled time: of 10 repetitions, all patterns, access methods and phases, "
-        "those under load counted twice"
-    ),
-    "loaded_calls": "the calls of a pass follow from the last trial of its pattern, the time of a pass and the space",
-    "planned_sizes": "the type of a pass is planned, and its bytes are calls times L",
-    "bytes": "the type of a pass is planned, and its bytes are calls times L",
     "cached": "what remained in caches is stated for reads",
     "access_sum": "the times of the accesses sum up to those of the pass on the processes",
     "latency_calls": "the bins of a histogram contain as many accesses as the pass has on all processes",
@@ -29,5 +24,4 @@ INVARIANTS = {
         "cached than read"
     ),
     "load_time": "a load lasts as long as the passes of its phase",
-    "senders": "all processes of the other nodes generate the load",
 }

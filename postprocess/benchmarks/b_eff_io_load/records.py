@@ -55,6 +55,7 @@ class LoadedTrial(Record):
     has no more space. From the last one follow the calls of all passes: as many as fit into `pass_seconds`, at least 1
     and at most 10 000."""
 
+    key = ("pattern", "calls")
     pattern: Annotated[Number, WHICH]
     calls: Annotated[Calls, about("calls of each process")]
     elapsed_seconds: Annotated[PositiveSeconds, about("from positioning to the end of the sync")]
@@ -63,6 +64,7 @@ class LoadedTrial(Record):
 class Loaded(Pass):
     """One per repetition, phase, pattern and access method."""
 
+    key = ("repetition", "phase", "load", "pattern", "method")
     repetition: Annotated[Repetition, FROM_ONE]
     phase: Annotated[Phase, about("from 0; odd phases are under load")]
     load: Annotated[LoadKind | None, about("the kind of load, null in phases without")]
@@ -89,9 +91,12 @@ class Loaded(Pass):
 class Load(LoadRecord[LoadKind], kw_only=True):
     """Follows each phase under load: what the generating processes moved."""
 
+    key = ("repetition", "phase", "load")
+
 
 class Stop(Record):
     """Written if there is no time for another repetition: nothing from this one on was measured."""
 
+    key = ("repetition",)
     repetition: Annotated[Repetition, FROM_ONE]
     elapsed_seconds: Annotated[Seconds, about("since the run began")]

@@ -3,21 +3,17 @@
 
 INVARIANTS = {
     "no_file_system": "without the load `io`, the log states no file system and no directory",
-    "options": (
-        "the share of victims, time budget, seed, repetitions, loop lengths and random patterns are those of the "
-        "options"
+    "planned": (
+        "victims are the nodes that follow from the seed and the share, with their processes; messages of the load "
+        "have a quarter of L<sub>max</sub>, at most 1 MiB, files 1 MiB; senders are those of the kind; the root is "
+        "the first process of each generating node in turn; a stop has no needed time budget"
     ),
     "averaged_loops": "a repetition is complete",
-    "stop": "a stop has the shortest length, and no needed time budget",
     "load": (
-        "kinds of load are those of the option, in its order; the averaged patterns are planned with one method, in "
-        "memory of the host"
+        "kinds of load are in the order of the option `kinds`; `io` has a directory; the averaged patterns are "
+        "planned with one method, in memory of the host"
     ),
-    "victims": (
-        "the victims are the nodes that follow from the seed and the share, with their processes; there are two at "
-        "least, and two other nodes"
-    ),
-    "load_message": "messages of the load have a quarter of L<sub>max</sub>, at most 1 MiB, files 1 MiB",
+    "victims": "there are two victims at least, and two other nodes",
     "exchanges": (
         "exactly the loops at the shortest and the longest length have the times of their exchanges, trials have none"
     ),
@@ -33,6 +29,5 @@ INVARIANTS = {
         "process, and no more were cached than read"
     ),
     "load_time": "a load lasts as long as the loops of its phase",
-    "senders": "senders are those of the kind; the root is the first process of each generating node in turn",
-    "load_root": "senders are those of the kind; the root is the first process of each generating node in turn",
+    "senders": "no more processes completed nothing than generated the load",
 }

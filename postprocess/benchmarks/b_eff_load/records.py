@@ -32,6 +32,7 @@ class Plan(PlannedLoops):
 class LoadedLoop(Loop):
     """A loop of the victims in a phase of a pattern: with a kind of load, or without."""
 
+    key = ("repetition", "pattern", "phase", "load", "message_bytes", "method")
     phase: Annotated[Phase, about("from 0; odd phases are under load")]
     load: Annotated[LoadKind | None, about("the kind of load, null in phases without")]
     exchanges: Annotated[
@@ -56,6 +57,7 @@ class LoadedTrial(LoadedLoop):
 class Load(LoadRecord[LoadKind], kw_only=True):
     """Follows each phase under load: what the generating processes moved."""
 
+    key = ("repetition", "pattern", "phase", "load")
     pattern: Annotated[Name, WHICH]
     root: Annotated[
         Rank | None,

@@ -4,12 +4,12 @@
 INVARIANTS = {
     "places": "`start` follows `files`",
     "input": "the number of processes divides the square of the input parameter",
-    "sizes": "the sizes of matrix and Squares follow from the input parameter",
-    "stages": "the stages are those of the definition",
-    "activities": "the activities are those of the definition",
+    "planned": (
+        "input parameter, matrix, Squares, stages and activities are those of the option and the definition; every "
+        "stage moves the matrix once, the exchange all Squares but those that stay; `nominal_flops` is 5 N log2 N for"
+        " 2 N transforms, `tolerated_relative_difference` 4 epsilon N^2"
+    ),
     "direct": "only `posix` is direct",
-    "options": "input parameter, storage, repetitions, buffer, and whether files are kept, are those of the options",
-    "bytes": "every stage moves the matrix once; the exchange all Squares but those that stay",
     "calls": (
         "the calls follow from the sizes; a read or write may take more of them if the system transfers less than "
         "requested"
@@ -27,9 +27,7 @@ INVARIANTS = {
         "node are at least those of each of its processes"
     ),
     "verification": "the result is correct",
-    "tolerance": "`tolerated_relative_difference` is 4 epsilon N^2",
     "differences": "the largest difference is not larger than all together",
-    "flops": "`nominal_flops` is 5 N log2 N for 2 N transforms",
     "counters": "a counter has a value or a reason to have none",
     "resident": "the largest memory of a process does not shrink",
 }

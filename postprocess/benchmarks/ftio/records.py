@@ -75,6 +75,7 @@ class Measurement(Record):
     """One per repetition, stage and activity that occurred. Every moment of a repetition belongs to one activity of one
     stage: the sum of all `mean_seconds` of a repetition is the mean of its `elapsed_seconds`."""
 
+    key = ("repetition", "stage", "activity")
     repetition: Annotated[Count, FROM_ONE]
     stage: Annotated[Name, WHICH]
     activity: Annotated[Name, WHICH]
@@ -93,6 +94,7 @@ class ProcessTimes(Record):
     """Follows each measurement of `open`, `read`, `write`, `flush` and `compute`. A repetition takes 0.6 MB in the log
     of a run of 4096 processes."""
 
+    key = ("repetition", "stage", "activity")
     repetition: Annotated[Count, FROM_ONE]
     stage: Annotated[Name, WHICH]
     activity: Annotated[Name, WHICH]
@@ -103,6 +105,7 @@ class Layout(FileServers):
     """Precedes each `repetition` with `--storage posix`, where the file system states which
     [servers](#servers-of-files) have the files."""
 
+    key = ("repetition",)
     repetition: Annotated[Count, FROM_ONE]
 
 
@@ -129,6 +132,7 @@ class Repetition(Record):
     """Follows the measurements of a repetition; lists have one value per process in rank order. A run whose result is
     wrong ends as `failed` after this record."""
 
+    key = ("repetition",)
     repetition: Annotated[Count, FROM_ONE]
     elapsed_seconds: Annotated[SecondsOfProcesses, about("of the whole computation")]
     io_seconds: Annotated[SecondsOfProcesses, about("of its I/O")]

@@ -8,12 +8,13 @@ INVARIANTS = {
     "plugin_names": "no plug-in has the name of another metric",
     "build": "a build measures only what it has",
     "mpi_io": "the component of MPI-IO is stated before the first case by MPI-IO, and only then",
-    "node_memory": "`node_memory_bytes` is the memory of the host with the least",
     "workload": "seed, repetitions, `check` and `evict` are those of `workload_text`, if it states them",
-    "planned_case": "a measurement is what was planned under its number",
-    "calls": "reads and writes follow from the sizes and the read share",
-    "bytes": "bytes are calls times the block size; no byte without a call",
-    "evicted": "files that exist before a case were evicted if planned, others not",
+    "planned": (
+        "a measurement is what was planned under its number; `node_memory_bytes` is the memory of the host with the "
+        "least; in the sub-benchmarks of the paper, reads and writes follow from the sizes and the read share, bytes "
+        "are calls times the block size, and files that exist before a case were evicted if planned, others not"
+    ),
+    "bytes": "a measurement moves data, and none without a call",
     "latencies": "reads and writes have latencies, each once, and only then",
     "latency_calls": "the bins contain the calls of the measurement",
     "bins": "bins ascend and do not overlap",

@@ -120,6 +120,7 @@ class Measurement(Record):
     `(read_bytes + written_bytes) / elapsed_seconds`; in `async`, this is the time of the transfer at the same time as a
     calculation, and of its sync."""
 
+    key = ("case", "repetition")
     case: Annotated[Count, WHICH]
     repetition: Annotated[Count, FROM_ONE]
     benchmark: Annotated[Name, AS_PLANNED]
@@ -155,6 +156,7 @@ class Measurement(Record):
 class ProcessTimes(Record):
     """Follows each measurement. A case and repetition takes 60 KB in the log of a run of 4096 processes."""
 
+    key = ("case", "repetition")
     case: Annotated[Count, WHICH]
     repetition: Annotated[Count, FROM_ONE]
     elapsed_seconds: Annotated[SecondsOfProcesses, LIST_OF_PROCESSES]
@@ -165,5 +167,6 @@ class Layout(FileServers):
     """Follows the times of the processes in a case of `single_file`, or of `raw` on files, where the file system states
     which [servers](#servers-of-files) have the files."""
 
+    key = ("case", "repetition")
     case: Annotated[Count, WHICH]
     repetition: Annotated[Count, FROM_ONE]

@@ -5,6 +5,7 @@
 import math
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
 from coffeecup.postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Plan, ProcessTimes
@@ -12,25 +13,27 @@ from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_h
 from coffeecup.postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
 from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
 from coffeecup.postprocess.logs.process_times import (
+    problems_of_files,
     problems_of_lists,
     problems_of_resolution,
-    problems_of_servers,
     problems_of_slowest,
-    problems_of_striping,
 )
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import Overhead, kind_of, kind_of_class
+from coffeecup.postprocess.logs.records import Overhead
 from coffeecup.postprocess.logs.rules import (
     EDITED,
+    ROUNDING,
+    Expected,
     Problem,
-    by_sequence,
-    first_problems,
+    key_of,
+    problems_of_fields,
     problems_of_file_system,
     problems_of_log,
     problems_of_options,
-    problems_of_order,
     problems_of_reads,
+    problems_of_records,
     problems_of_whole_time,
+    where,
 )
 
 NEEDS_MPI = ("common_file", "strided")
@@ -49,13 +52,7 @@ REPLAY = ("differing_results", "threads", "copies", "overlapped", *(f"unseen_{ki
 # The share of reads in patterns that do not state it.
 READ_SHARES = {"write": 0.0, "read": 1.0, "backwards-read": 1.0}
 CREATES = ("write",)  # patterns whose files are new, so that nothing is evicted; in async, files exist before
-ROUNDING = 1e-9  # relative
 PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
-
-
-def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
-    """Which logs yield no score and why, by their index in `logs`."""
-    return first_problems("PRIOMark value", problems, logs)
 
 
 def problems(log: Log[Plan]) -> Iterator[Problem]:
@@ -69,35 +66,31 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_resolution(log.run, log.plan.process_times)
     yield from problems_of_plan(log)
     yield from problems_of_request(log)
+    yield from problems_of_records(log, expected_records(log), Measurement, ProcessTimes, Layout)
     yield from problems_of_measurements(log)
     yield from problems_of_processes(log)
-    yield from problems_of_layouts(log)
     yield from problems_of_data(log)
     total = sum(r.open_seconds + measured_seconds(r) + r.close_seconds for r in log.all(Measurement))
     yield from problems_of_whole_time(log, total - CLOCK_TOLERANCE)
 
 
 def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
-    plan = log.plan
-    names = [entry.name for entry in plan.benchmarks]
+    plan, names = log.plan, [entry.name for entry in log.plan.benchmarks]
     if [case.case for case in plan.cases] != list(range(1, len(plan.cases) + 1)):
-        yield "case_numbers", f"the cases are not counted 1, 2, 3, ...; {RUN_AGAIN}"
+        yield "case_numbers", plan
     if len(set(names)) != len(names) or list(dict.fromkeys(case.benchmark for case in plan.cases)) != names:
-        yield "benchmarks", f"the planned cases are not those of the sub-benchmarks {', '.join(names)}; {RUN_AGAIN}"
+        yield "benchmarks", plan
     if taken := [name for name in names if name in BENCHMARK.units and name not in INCLUDED]:
         yield (
             "plugin_names",
             f"the plug-in {taken[0]} has the name of another metric; rename the plug-in and run it again",
         )
-    for entry in plan.benchmarks:
-        if (entry.plugin is None) != (entry.name in INCLUDED):
-            yield "plugins", f"{entry.name} is {'not ' * (entry.plugin is None)}stated to be a plug-in; {EDITED}"
-    if plan.build == "serial" and (log.run.ranks > 1 or set(names) & set(NEEDS_MPI)):
-        yield "build", f"the build without MPI has one process and neither of {' and '.join(NEEDS_MPI)}; {RUN_AGAIN}"
-    if plan.build != "full" and any(map(is_by_mpi_io, plan.cases)):
-        yield "build", f"the build without MPI-IO planned a case with it; {EDITED}"
-    if plan.node_memory_bytes != (least := min(host.memory_bytes for host in log.run.hosts)):
-        yield "node_memory", f"a node has {least} bytes, the plan says {plan.node_memory_bytes}; {EDITED}"
+    if any((entry.plugin is None) != (entry.name in INCLUDED) for entry in plan.benchmarks):
+        yield "plugins", plan
+    serial = plan.build == "serial" and (log.run.ranks > 1 or set(names) & set(NEEDS_MPI))
+    if serial or (plan.build != "full" and any(map(is_by_mpi_io, plan.cases))):
+        yield "build", plan
+    yield from problems_of_fields(plan, {"node_memory_bytes": min(host.memory_bytes for host in log.run.hosts)})
 
 
 def problems_of_request(log: Log[Plan]) -> Iterator[Problem]:
@@ -121,25 +114,42 @@ def settings_of(workload: str) -> dict[str, str]:
     return {name: str(int(value)) if value.isdecimal() else value.lower() for name, value in found}
 
 
+def expected_records(log: Log[Plan]) -> Iterator[Expected]:
+    """In the order of measuring. A file system that does not state the servers of files has no record of them."""
+    laid_out = {key_of(record) for record in log.all(Layout)}
+    for case in log.plan.cases:
+        fields = {name: getattr(case, name) for name in CASE} | planned_of(log, case)
+        for repetition in range(1, log.plan.repetitions + 1):
+            key = case.case, repetition
+            yield Expected(Measurement, key, fields)
+            yield Expected(ProcessTimes, key)
+            if key in laid_out:
+                yield Expected(Layout, key)
+
+
+def planned_of(log: Log[Plan], case: Case) -> dict[str, Any]:
+    """What follows from a case of the paper; where requests have one size, from the data of each process as well."""
+    if case.benchmark not in PAPER:
+        return {}
+    exists = case.benchmark == "async" or case.pattern not in CREATES
+    evicted = {"evicted": log.plan.evict and exists and case.target != "device"}
+    if (block := case.block_bytes) is None:
+        return evicted
+    requests = case.process_bytes // block
+    reads = log.run.ranks * share_of(case, requests)
+    writes = log.run.ranks * requests - reads
+    calls = {"read_calls": reads, "write_calls": writes}
+    return evicted | calls | {"read_bytes": reads * block, "written_bytes": writes * block}
+
+
 def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
-    """Measurements, times of processes and servers of files, against the planned cases."""
-    plan, planned = log.plan, {case.case: case for case in log.plan.cases}
     records = log.all(Measurement)
-    found = ((r, (kind_of(r), r.case, r.repetition)) for r in by_sequence(log, Measurement, ProcessTimes, Layout))
-    laid_out = {(record.case, record.repetition) for record in log.all(Layout)}
-    order = (
-        (kind_of_class(kind.__name__), case.case, repetition)
-        for case in plan.cases
-        for repetition in range(1, plan.repetitions + 1)
-        for kind in (Measurement, ProcessTimes, *([Layout] if (case.case, repetition) in laid_out else []))
-    )
-    yield from problems_of_order(found, order, in_words)
     for record in records:
-        if any(getattr(record, name) != getattr(planned[record.case], name) for name in CASE):
-            yield "planned_case", f"{named(record)} is not what was planned under its number; {RUN_AGAIN}"
-        yield from problems_of_bytes(log, record)
-        yield from problems_of_eviction(plan, record)
-        yield from problems_of_latencies(plan, record)
+        if not record.read_bytes + record.written_bytes:
+            yield "bytes", f"{where(record)} moved no data; {RUN_AGAIN}"
+        if (record.read_bytes > 0 and not record.read_calls) or (record.written_bytes > 0 and not record.write_calls):
+            yield "bytes", record
+        yield from problems_of_latencies(log.plan, record)
         yield from problems_of_replay(log, record)
         yield from problems_of_overlap(log, record)
         yield from problems_of_times(log, record)
@@ -148,63 +158,24 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
         yield "mpi_io", f"one mpi_io record belongs before the first case that is measured by MPI-IO; {EDITED}"
 
 
-def in_words(key: tuple[str, int, int]) -> str:
-    what = {"process_times": "the times of the processes in ", "layout": "the servers of the files in "}
-    return f"{what.get(key[0], '')}case {key[1]}, repetition {key[2]}"
-
-
 def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
-    """The times of processes are those of the measurement before them."""
-    resolution = log.plan.process_times
+    """Times of processes are those of the measurement before them; servers, and how files are striped, fit the files of
+    the case."""
+    resolution, ranks = log.plan.process_times, log.run.ranks
+    layouts = {key_of(record): record for record in log.all(Layout)}
     for r, whole in zip(log.all(ProcessTimes), log.all(Measurement)):
-        yield from problems_of_lists(
-            named(whole), log.run, resolution, log.run.ranks, r.elapsed_seconds, r.access_seconds
-        )
-        yield from problems_of_slowest(
-            named(whole), resolution, r.elapsed_seconds, whole.elapsed_seconds, whole.fastest_seconds
-        )
-        yield from problems_of_slowest(named(whole), resolution, r.access_seconds, whole.access_seconds)
-
-
-def problems_of_layouts(log: Log[Plan]) -> Iterator[Problem]:
-    own_files = {
-        case.case for case in log.plan.cases if case.benchmark in ("single_file", "raw") and case.target != "device"
-    }
-    for record in log.all(Layout):
-        own = record.case in own_files
-        yield from problems_of_servers(f"case {record.case}", log.run, log.plan.process_times, own, record)
-    shared = {case.case for case in log.plan.cases if case.benchmark in ("common_file", "strided")}
-    layouts = {(record.case, record.repetition): record for record in log.all(Layout)}
-    for record in log.all(Measurement):
-        files = log.run.ranks if record.case in own_files else 1 if record.case in shared else 0
-        layout = layouts.get((record.case, record.repetition))
-        yield from problems_of_striping(named(record), record.striping, files, record.case in shared, layout)
+        name = where(whole)
+        yield from problems_of_lists(name, log.run, resolution, ranks, r.elapsed_seconds, r.access_seconds)
+        slowest, fastest = whole.elapsed_seconds, whole.fastest_seconds
+        yield from problems_of_slowest(name, resolution, r.elapsed_seconds, slowest, fastest)
+        yield from problems_of_slowest(name, resolution, r.access_seconds, whole.access_seconds)
+        own = whole.benchmark in ("single_file", "raw") and whole.target != "device"
+        shared = whole.benchmark in ("common_file", "strided")
+        yield from problems_of_files(log, whole, whole.striping, layouts.get(key_of(whole)), own, shared, ranks)
 
 
 def is_by_mpi_io(case: Case | Measurement) -> bool:
     return case.benchmark in PAPER and case.method in MPI_IO_METHODS
-
-
-def problems_of_bytes(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
-    """Bytes and calls agree with each other and, where requests have one size, with the data of each process."""
-    block, ranks = record.block_bytes, log.run.ranks
-    moved = record.read_bytes + record.written_bytes
-    if not moved:
-        yield "bytes", f"{named(record)} moved no data; {RUN_AGAIN}"
-    if (record.read_bytes > 0 and not record.read_calls) or (record.written_bytes > 0 and not record.write_calls):
-        yield "bytes", f"{named(record)} moved data without a call; {RUN_AGAIN}"
-    if record.benchmark not in PAPER or block is None:
-        return
-    requests = record.process_bytes // block
-    reads = ranks * share_of(record, requests)
-    if (record.read_calls, record.write_calls) != (reads, ranks * requests - reads):
-        yield (
-            "calls",
-            f"{named(record)} made {record.read_calls} reads and {record.write_calls} writes where {reads} and "
-            f"{ranks * requests - reads} were planned; {RUN_AGAIN}",
-        )
-    if record.read_bytes != record.read_calls * block or record.written_bytes != record.write_calls * block:
-        yield "bytes", f"{named(record)} moved other bytes than its calls, of {block} byte each; {RUN_AGAIN}"
 
 
 def share_of(record: Case | Measurement, requests: int) -> int:
@@ -213,51 +184,27 @@ def share_of(record: Case | Measurement, requests: int) -> int:
     return math.floor(requests * share + 0.5)
 
 
-def problems_of_eviction(plan: Plan, record: Measurement) -> Iterator[Problem]:
-    if record.benchmark not in PAPER:
-        return
-    exists = record.benchmark == "async" or record.pattern not in CREATES
-    if record.evicted != (plan.evict and exists and record.target != "device"):
-        yield "evicted", f"{named(record)}: whether its files were evicted contradicts the plan; {EDITED}"
-
-
 def problems_of_latencies(plan: Plan, record: Measurement) -> Iterator[Problem]:
     calls = {"read": record.read_calls, "write": record.write_calls}
     if [found.operation for found in record.latencies] != [name for name, count in calls.items() if count]:
-        yield (
-            "latencies",
-            f"{named(record)} does not have the latencies of its reads and writes, each once; {RUN_AGAIN}",
-        )
+        yield "latencies", record
     for found in record.latencies:
-        yield from problems_of_histogram(
-            found,
-            calls[found.operation],
-            plan.latency_relative_error,
-            named(record),
-            f"{found.operation} calls",
-        )
+        yield from problems_of_histogram(found, calls[found.operation], plan.latency_relative_error, record)
 
 
 def problems_of_overlap(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
     found = [name for name in OVERLAP if name in record.values]
     if (record.benchmark == "async" and len(found) < len(OVERLAP)) or 0 < len(found) < len(OVERLAP):
-        yield "overlap", f"{named(record)} does not state all times alone and overlapped; {RUN_AGAIN}"
-    for name, values in record.values.items():
-        if len(values) != log.run.ranks:
-            yield (
-                "each_process",
-                f"{named(record)}: {name} is not a value of each of {log.run.ranks} processes; {RUN_AGAIN}",
-            )
+        yield "overlap", record
+    if any(len(values) != log.run.ranks for values in record.values.values()):
+        yield "each_process", record
     for name in found:
         values = record.values[name]
         if any(value < 0 for value in values) or (name != "covered" and not max(values) > 0):
-            yield "overlap", f"{named(record)}: {name} is not a time of each of {log.run.ranks} processes; {RUN_AGAIN}"
+            yield "overlap", f"{where(record)}: {name} is not a time of each of {log.run.ranks} processes; {EDITED}"
     _, io, _, calculation, covered = ([*record.values.get(name, [])] for name in OVERLAP)
     if not all(map(is_covered_as_stated, io, calculation, covered)):
-        yield (
-            "covered",
-            f"{named(record)}: whether a calculation covered its transfer contradicts their times; {EDITED}",
-        )
+        yield "covered", record
     if record.benchmark == "async":
         yield from problems_of_transfer(record)
 
@@ -286,7 +233,7 @@ def problems_of_transfer(record: Measurement) -> Iterator[Problem]:
     stated = latencies.shortest_seconds, latencies.longest_seconds, record.access_seconds, latencies.sum_seconds
     measured = min(times), max(times), max(times), requests * sum(times)
     if any(abs(a - b) > ROUNDING * b for a, b in zip(stated, measured)):
-        yield "transfer", f"{named(record)}: the times of its transfers are not those of its requests; {EDITED}"
+        yield "transfer", record
 
 
 def problems_of_replay(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
@@ -295,37 +242,26 @@ def problems_of_replay(log: Log[Plan], record: Measurement) -> Iterator[Problem]
     for name in REPLAY:
         values = record.values.get(name, [])
         if len(values) != log.run.ranks or any(value < 0 or value != int(value) for value in values):
-            yield (
-                "replay",
-                f"{named(record)}: {name} is not a count of each of {log.run.ranks} processes; {RUN_AGAIN}",
-            )
+            yield "replay", f"{where(record)}: {name} is not a count of each of {log.run.ranks} processes; {EDITED}"
     copies = record.values["copies"]
     if len(set(copies)) != 1 or not copies[0] or log.run.ranks % copies[0]:
-        yield (
-            "copies",
-            f"{named(record)}: {log.run.ranks} processes are not {copies[0]:.0f} copies of a recording; {RUN_AGAIN}",
-        )
+        yield "copies", f"{where(record)}: {log.run.ranks} processes are not {copies[0]:.0f} copies; {EDITED}"
 
 
 def problems_of_times(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
     """The parts are those of the slowest process, so together they may be longer than the whole, but none alone."""
     whole = record.elapsed_seconds * (1 + CLOCK_TOLERANCE) + CLOCK_TOLERANCE
     if max(record.access_seconds, record.sync_seconds, record.fastest_seconds) > whole:
-        yield "parts", f"{named(record)} has parts longer than the whole; {RUN_AGAIN}"
+        yield "parts", record
     if record.benchmark not in PAPER:
         return
     parts = record.access_seconds + record.sync_seconds
     if record.elapsed_seconds > parts * (1 + PARTS_SHARE) + PARTS_SECONDS:
-        yield "whole", f"{named(record)} took {record.elapsed_seconds:.4g} s, its parts {parts:.4g} s; {RUN_AGAIN}"
+        yield "whole", record
     requests = sum(found.sum_seconds for found in record.latencies)
-    if (
-        record.benchmark != "async"
-        and requests > log.run.ranks * record.access_seconds * (1 + CLOCK_TOLERANCE) + CLOCK_TOLERANCE
-    ):
-        yield (
-            "request_time",
-            f"{named(record)}: its requests took longer than the accesses of its processes; {RUN_AGAIN}",
-        )
+    most = log.run.ranks * record.access_seconds * (1 + CLOCK_TOLERANCE) + CLOCK_TOLERANCE
+    if record.benchmark != "async" and requests > most:
+        yield "request_time", record
 
 
 def problems_of_data(log: Log[Plan]) -> Iterator[Problem]:
@@ -335,7 +271,3 @@ def problems_of_data(log: Log[Plan]) -> Iterator[Problem]:
     papers = sum(record.read_bytes for record in records if record.benchmark in PAPER) if log.plan.check else 0
     others = sum(record.read_bytes for record in records if record.benchmark not in PAPER)
     yield from problems_of_reads(log.only(DataCheck), together, papers, papers + others)
-
-
-def named(record: Measurement) -> str:
-    return f"case {record.case} ({record.benchmark}, {record.pattern}, {record.method})"

@@ -34,54 +34,60 @@ def patterns(change):
     return lambda r: change(r[1]["patterns"])
 
 
-BELONGS = "where the measurement of {} with {} in repetition 1 belongs"
-LATENCY = "has the latency of {} with nonblocking in repetition 1"
+BELONGS = "where measurement (repetition 1, pattern {}, message_bytes {}, method {}) belongs"
+LATENCY = "latency (repetition 1, pattern {}, message_bytes {}, method nonblocking)"
 INCOMPLETE = [
     (lambda r: first(r, record="activity")["hosts"].pop(), "the activity of 1 hosts, where 2 belong"),
-    (without(measured("ring-3", 64)), BELONGS.format("ring-3 at 64 byte", "nonblocking")),
-    (without(measured("ping-pong", 1)), BELONGS.format("ping-pong at 1 byte", "blocking")),
-    (without(lambda r: r["record"] == "measurement"), BELONGS.format("ring-1 at 1 byte", "nonblocking")),
+    (without(measured("ring-3", 64)), BELONGS.format("ring-3", 64, "nonblocking")),
+    (without(measured("ping-pong", 1)), BELONGS.format("ping-pong", 1, "blocking")),
+    (without(lambda r: r["record"] == "measurement"), BELONGS.format("ring-1", 1, "nonblocking")),
     (gone("data_check"), "0 data_check records"),
     (gone("overhead"), "0 overhead records"),
     (lambda r: r.insert(-5, first(r, record="measurement")), "which was not planned"),
     (patterns(lambda p: p.pop(2)), "planned 5 of the 6 ring patterns"),
     (patterns(lambda p: p.__delitem__(slice(10, None))), "planned 4 of the 30 random patterns"),
-    (patterns(lambda p: p.append(p[0])), "ring-1 is planned twice"),
-    (pattern("ping-pong", averaged=True), "ping-pong is planned as averaged"),
-    (pattern("ring-1", averaged=False), "ring-1 is planned as not averaged"),
-    (pattern("ring-1", name="ring-7"), "not ring-1 to ring-6"),
-    (pattern("ring-1", messages_per_exchange=32), "ring-1 counts 32 messages per exchange where 16 belong"),
-    (pattern("random-04", messages_per_exchange=64), "random-04 counts 64 messages per exchange where 32 belong"),
-    (pattern("ring-2", rings=[{"size": 8, "count": 2}]), "rings of ring-2"),
-    (pattern("ring-2", rings=None), "rings of ring-2"),
-    (pattern("random-03", processes=8), "random-03 has 8 processes where 16 belong"),
-    (pattern("random-03", methods=["magic"]), "random-03 is to run with magic"),
-    (lambda r: r[1]["methods"][0].update(averaged=False), "nonblocking is planned as not averaged"),
-    (lambda r: r[1]["methods"][1].update(averaged=True), "blocking is planned as averaged"),
-    (lengths(lambda all_: all_.__setitem__(15, 71000)), "not the paper's 21"),
-    (lengths(lambda all_: all_.__setitem__(3, 7)), "not the paper's 21"),
-    (lengths(lambda all_: all_.pop()), "not the paper's 21"),
-    (put("plan", l_max_bytes=2**24), "not the paper's 21"),
-    (put("plan", repetitions=4), "the probe before repetition 4 was planned but not measured"),
-    (loop(repetition=4), BELONGS.format("random-09 at 1 byte", "nonblocking")),
+    (patterns(lambda p: p.append(p[0])), "[planned_once]"),
+    (pattern("ping-pong", averaged=True), "ping-pong: averaged is True where"),
+    (pattern("ring-1", averaged=False), "ring-1: averaged is False where"),
+    (pattern("ring-1", name="ring-7"), "the rule that the six rings"),
+    (pattern("ring-1", messages_per_exchange=32), "ring-1: messages_per_exchange is 32 where 16 belongs"),
+    (pattern("random-04", messages_per_exchange=64), "random-04: messages_per_exchange is 64 where 32 belongs"),
+    (pattern("ring-2", rings=[{"size": 8, "count": 2}]), "ring-2 has other rings"),
+    (pattern("ring-2", rings=None), "ring-2 has other rings"),
+    (pattern("random-03", processes=8), "random-03: processes is 8 where 16 belongs"),
+    (pattern("random-03", methods=["magic"]), "random-03: methods is ['magic'] where"),
+    (lambda r: r[1]["methods"][0].update(averaged=False), "[averaged_methods]"),
+    (lambda r: r[1]["methods"][1].update(averaged=True), "[averaged_methods]"),
+    (lengths(lambda all_: all_.__setitem__(15, 71000)), "the rule that the 21 message lengths"),
+    (lengths(lambda all_: all_.__setitem__(3, 7)), "the rule that the 21 message lengths"),
+    (lengths(lambda all_: all_.pop()), "the rule that the 21 message lengths"),
+    (put("plan", l_max_bytes=2**24), "the rule that the 21 message lengths"),
+    (put("plan", repetitions=4), "probe (repetition 4) was planned but not measured"),
+    (loop(repetition=4), BELONGS.format("random-09", 1, "nonblocking")),
     (
         lambda r: [m.update(pattern="surprise") for m in loops_of(r, "measurement", "random-09")],
-        BELONGS.format("random-09 at 1 byte", "nonblocking"),
+        BELONGS.format("random-09", 1, "nonblocking"),
     ),
     (
         loop(pattern="surprise"),
-        "has the measurement of surprise at 1 byte with nonblocking in repetition 1, where the measurement of",
+        "measurement (repetition 1, pattern surprise, message_bytes 1, method nonblocking), where measurement (",
     ),
-    (loop(fastest_seconds=9.0), "slowest process was faster"),
-    (loop(elapsed_seconds=1e-300, fastest_seconds=0, slowest_message_seconds=5e-301), "nanosecond"),
+    (loop(fastest_seconds=9.0), "[fastest]"),
+    (
+        loop(elapsed_seconds=1e-300, fastest_seconds=0, slowest_message_seconds=5e-301),
+        "no loop takes less than a nanosecond",
+    ),
     (loop(elapsed_seconds=1e5, slowest_message_seconds=5e4), "timed parts sum up to"),
-    (put("latency", pattern="surprise"), LATENCY.format("surprise at 1 byte") + ", where the latency of ring-1 at"),
-    (put("latency", pattern="random-09"), LATENCY.format("random-09 at 1 byte")),
-    (put("latency", message_bytes=2), LATENCY.format("ring-1 at 2 byte")),
+    (
+        put("latency", pattern="surprise"),
+        LATENCY.format("surprise", 1) + ", where latency (repetition 1, pattern ring-1",
+    ),
+    (put("latency", pattern="random-09"), LATENCY.format("random-09", 1)),
+    (put("latency", message_bytes=2), LATENCY.format("ring-1", 2)),
     (put("latency", elapsed_seconds=9e-10), "[shortest]"),
     (put("latency", fastest_seconds=9.0), "[fastest]"),
     (put("data_check", wrong_bytes=2), "2 bytes were received wrong"),
-    (put("data_check", received_bytes=0), "0 bytes were received, but the loops"),
+    (put("data_check", received_bytes=0), "received_bytes is 0 where"),
     (lambda r: r[0]["hosts"][1].update(ranks=[0], core_sets=["0-127"]), "hosts' ranks are not 0 to 15"),
     (lambda r: r[0]["hosts"][0]["ranks"].__setitem__(0, 9), "hosts' ranks are not 0 to 15"),
     (put("run", ranks=1), "needs at least two processes"),
@@ -102,12 +108,12 @@ def test_log_whose_received_bytes_contradict_its_loops_yields_no_score(scored):
     for wrong in (received - 1, received + 1):
         records = copy.deepcopy(sound)
         first(records, record="data_check").update(received_bytes=wrong, checked_bytes=0)
-        assert f"{wrong} bytes were received, but the loops in the log exchanged {received}" in scored(records)
+        assert f"received_bytes is {wrong} where {received} belongs" in scored(records)
     first(sound, record="data_check").update(received_bytes=received)
     for record in sound:
         if record["record"] == "measurement":  # ten times the bandwidth
             record["loop_length"] *= 10
-    assert f"{received} bytes were received, but" in scored(sound)
+    assert f"received_bytes is {received} where" in scored(sound)
 
 
 def test_a_run_of_some_patterns_is_told_that_it_has_no_b_eff_and_can_be_plotted(scored):
@@ -146,19 +152,19 @@ def test_a_repetition_that_was_left_out_makes_the_run_not_official(scored):
 
 
 def test_repetitions_must_be_those_of_the_budget_record(scored):
-    sendrecv = "where the measurement of random-30 at 8388608 byte with sendrecv in repetition 3 belongs"
+    sendrecv = "where measurement (repetition 3, pattern random-30, message_bytes 8388608, method sendrecv) belongs"
     assert sendrecv in scored(with_budget("nothing", kept=(), told=False))
     whole = with_budget("nothing", kept=AVERAGED, told=False)
     told = reduced(whole, [], budget("random-30", 8 * MIB, "nothing", [], repetition=3))
     message = scored(told)
-    assert "has the measurement of random-30 at 8388608 byte with sendrecv in repetition 3" in message
-    assert "where the measurement of worst-cycle at 1 byte with sendrecv in repetition 3 belongs" in message
+    assert "measurement (repetition 3, pattern random-30, message_bytes 8388608, method sendrecv)" in message
+    assert "where measurement (repetition 3, pattern worst-cycle, message_bytes 1, method sendrecv) belongs" in message
 
 
 def test_a_budget_record_with_other_methods_than_it_says_is_refused_by_its_line(scored):
     records = with_budget("best_method", kept=("sendrecv", "nonblocking"))
     line = records.index(first(records, record="budget")) + 1
-    text = f"line {line}: the budget leaves sendrecv, nonblocking of random-30, which is not what best_method means"
+    text = f"line {line}, budget (repetition 3, pattern random-30, message_bytes {8 * MIB}) breaks the rule that"
     assert text in scored(records)
 
 
@@ -169,7 +175,7 @@ def test_budget_records_whose_time_goes_back_are_refused_by_the_line_of_the_seco
     assert scored(reduced(records, left_out, earlier)).official
     records = reduced(records, left_out, earlier | {"elapsed_seconds": 100.5})
     line = records.index(first(records, record="budget", pattern="worst-cycle")) + 1
-    assert f"line {line}: the run's time went back" in scored(records)
+    assert f"line {line}, budget (" in scored(records) and "do not decrease" in scored(records)
 
 
 def test_a_run_that_was_stopped_has_a_score_if_its_averaged_patterns_were_measured(scored):
@@ -188,7 +194,7 @@ def test_a_stop_states_the_budget_that_a_score_needs_where_one_is_out_of_reach_a
     scored, repetition, pattern, needed
 ):
     message = scored(stopped_log(repetition, pattern, needed))
-    assert "a stop has a needed time budget in an averaged pattern of the first repetition, and nowhere else" in message
+    assert "`needed_budget_seconds` is there in an averaged pattern of the first repetition" in message
 
 
 def test_a_budget_that_leaves_no_averaged_method_yields_no_score(scored):

@@ -226,25 +226,23 @@ def test_wrong_result_yields_no_score(scored):
 
 ALL = dict.fromkeys(("io_seconds", "transform_io_seconds"), [0.1] * 4)
 REFUSED = {
-    "a phase without its time": (lambda r: r.remove(measured(r, "series_1", "fft")), "series_1, fft belongs"),
+    "a phase without its time": (
+        lambda r: r.remove(measured(r, "series_1", "fft")),
+        "where measurement (repetition 1, stage series_1, activity fft) belongs",
+    ),
     "a second phase of the same name": (
         lambda r: r.insert(6, copy.deepcopy(measured(r, "series_1", "fft"))),
-        "has repetition 1, series_1, fft, where repetition 1",
+        "measurement (repetition 1, stage series_1, activity fft), where process_times (repetition 1",
     ),
-    "half of the matrix read": (phase("series_2", "read", bytes=8), "has to move 65536 bytes"),
+    "half of the matrix read": (phase("series_2", "read", bytes=8), "bytes is 8 where 65536 belongs"),
     "an unknown phase": (
         where("measurement", {"activity": "sleep"}, stage="verify", activity="wait"),
-        "has repetition 1, verify, sleep",
+        "activity sleep), where",
     ),
     "an invalid input parameter": (put("plan", input_parameter=3), "not valid"),
-    "another width": (put("plan", matrix_width=65), "sizes"),
-    "I/O called something else": (lambda r: r[1]["activities"][3].update(io=False), "activities"),
     "a repetition lost": (lambda r: [r.remove(m) for m in r[:] if m.get("repetition") == 3], "planned"),
-    "a process lost": (lambda r: of_kind(r, "repetition")[1]["io_seconds"].pop(), "each of 4 processes"),
-    "more I/O than time": (put("repetition", io_seconds=[99.0] * 4), "account for"),
+    "a process lost": (lambda r: of_kind(r, "repetition")[1]["io_seconds"].pop(), "a time for each process"),
     "less I/O than its phases": (put("repetition", **ALL), "account for"),
-    "other operations": (put("repetition", nominal_flops=1.0), "5 N log2 N"),
-    "a faster slowest": (phase("verify", "read", fastest_seconds=9.0), "clock"),
     "longer than the run": (lambda r: ended(r, 1.0), "clock"),
     "no start": (gone("start"), "start records"),
     "no file system": (put("run", filesystem=None), "file system"),

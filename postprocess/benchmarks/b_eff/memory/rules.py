@@ -11,8 +11,7 @@ from coffeecup.postprocess.benchmarks.b_eff.memory.kinds import base_of, kind_of
 from coffeecup.postprocess.benchmarks.b_eff.memory.records import HOST, KINDS, Device, Memory
 from coffeecup.postprocess.benchmarks.b_eff.records import Pattern, Plan
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import Run
-from coffeecup.postprocess.logs.rules import EDITED, Problem, problems_of_options
+from coffeecup.postprocess.logs.rules import Problem, problems_of_options
 
 ALLOC_KINDS, OF_UCX = "mpi_memory_alloc_kinds", "ucp_context_query"
 # The name of a vendor in that list, and the functions that are asked, by the first word of a kind.
@@ -29,19 +28,19 @@ def problems_of_memories(log: Log[Plan]) -> Iterator[Problem]:
     run, plan = log.run, log.plan
     if plan.memory is None:
         if any(pattern.memory for pattern in plan.patterns):
-            yield "memory", f"patterns name kinds of memory, the plan none; {EDITED}"
+            yield "memory", plan
         yield from problems_of_options(run, {"memory": None, "memory-anyway": False})
         return
     named = kinds(plan)
     if named != [kind for kind in KINDS if kind in named]:
-        yield "memory", f"the kinds of memory are {', '.join(named)}, not those of an option in its order; {EDITED}"
+        yield "memory", plan
     yield from problems_of_options(run, {"memory": named})
     yield from problems_of_patterns(plan)
     for memory in plan.memory:
-        yield from problems_of_memory(run, memory)
+        yield from problems_of_memory(log, memory)
     for one, other in pairwise(memory for memory in plan.memory if memory.kind != HOST):
         if vendor(one.kind) == vendor(other.kind) and one.devices != other.devices:
-            yield "devices", f"{one.kind} and {other.kind} are on different devices; {EDITED}"
+            yield "devices", plan
 
 
 def problems_of_patterns(plan: Plan) -> Iterator[Problem]:
@@ -55,7 +54,7 @@ def problems_of_patterns(plan: Plan) -> Iterator[Problem]:
             or any(pattern.name != f"{base}-{kind_of(pattern)}" for pattern in patterns)
             or len({fields_of(pattern) for pattern in patterns}) > 1
         ):
-            yield "memory_of_patterns", f"{base} is not planned once in each kind of memory, in this order; {EDITED}"
+            yield "memory_of_patterns", plan
 
 
 def fields_of(pattern: Pattern) -> str:
@@ -63,49 +62,42 @@ def fields_of(pattern: Pattern) -> str:
     return repr(structs.replace(pattern, name="pattern", memory=None))
 
 
-def problems_of_memory(run: Run, memory: Memory) -> Iterator[Problem]:
-    kind, bytes_each = memory.kind, memory.memory_per_process_bytes
+def problems_of_memory(log: Log[Plan], memory: Memory) -> Iterator[Problem]:
+    run, plan, kind, bytes_each = log.run, log.plan, memory.kind, memory.memory_per_process_bytes
     of_device = (memory.library, memory.supported, memory.asked, memory.devices)
     if memory.devices is None or memory.asked is None or kind == HOST:
-        if kind != HOST or any(field is not None for field in of_device):
-            yield "memory", f"{kind} memory is not described as memory of its kind is; {EDITED}"
-        elif bytes_each != run.memory_per_process_bytes:
-            yield "memory", f"host memory has {bytes_each} bytes per process, the run states another number; {EDITED}"
+        described = kind != HOST or any(field is not None for field in of_device)
+        if described or bytes_each != run.memory_per_process_bytes:
+            yield "memory", plan
         return
     if memory.library is None or memory.supported is None:
-        yield "memory", f"{kind} memory is not described as memory of its kind is; {EDITED}"
-    yield from problems_of_answers(run, memory)
-    yield from problems_of_devices(run, kind, memory.devices)
+        yield "memory", plan
+    yield from problems_of_answers(log, memory)
+    yield from problems_of_devices(log, memory.devices)
     least = min(device.memory_bytes // len(device.ranks) for device in memory.devices)
     if bytes_each != (run.memory_per_process_bytes if run.memory_source == "option" else least) or bytes_each > least:
-        yield (
-            "device_memory",
-            f"{bytes_each} bytes of {kind} memory per process do not follow from the devices, whose processes have "
-            f"{least} at least; {EDITED}",
-        )
+        yield "device_memory", plan
 
 
-def problems_of_answers(run: Run, memory: Memory) -> Iterator[Problem]:
+def problems_of_answers(log: Log[Plan], memory: Memory) -> Iterator[Problem]:
     """An answer on rank 0 is not enough: other nodes may have other libraries."""
     answers, kind = memory.asked or {}, memory.kind
-    if list(answers) != [ALLOC_KINDS, *QUESTIONS[vendor(kind)][1], OF_UCX]:
-        yield "asked", f"the MPI library was not asked what it is asked about {kind} memory; {EDITED}"
-    if any(isinstance(answer, bool if name == ALLOC_KINDS else str) for name, answer in answers.items()):
-        yield "asked", f"an answer of the MPI library about {kind} memory is of the wrong type; {EDITED}"
+    if list(answers) != [ALLOC_KINDS, *QUESTIONS[vendor(kind)][1], OF_UCX] or any(
+        isinstance(answer, bool if name == ALLOC_KINDS else str) for name, answer in answers.items()
+    ):
+        yield "asked", log.plan
     listed = answers.get(ALLOC_KINDS)
     yes = True in answers.values() or (isinstance(listed, str) and is_listed(listed, kind))
-    if memory.supported and not yes:
-        yield "supported", f"{kind} memory is supported by the MPI library, as none of its answers says; {EDITED}"
-    if not memory.supported and not run.options["memory-anyway"]:
-        yield "supported", f"{kind} memory is not supported, and was not to be tried anyway; {EDITED}"
+    if (memory.supported and not yes) or (not memory.supported and not log.run.options["memory-anyway"]):
+        yield "supported", log.plan
 
 
-def problems_of_devices(run: Run, kind: str, devices: list[Device]) -> Iterator[Problem]:
+def problems_of_devices(log: Log[Plan], devices: list[Device]) -> Iterator[Problem]:
     """Each process has one device, of its own node."""
-    host_of = {rank: host.name for host in run.hosts for rank in host.ranks}
+    host_of = {rank: host.name for host in log.run.hosts for rank in host.ranks}
     ranks = [rank for device in devices for rank in device.ranks]
-    if sorted(ranks) != list(range(run.ranks)):
-        yield "devices", f"not each process has one device of {kind} memory; {EDITED}"
+    if sorted(ranks) != list(range(log.run.ranks)):
+        yield "devices", log.plan
         return
     places = [(host_of[device.ranks[0]], device.pci_address) for device in devices]
     if (
@@ -114,7 +106,7 @@ def problems_of_devices(run: Run, kind: str, devices: list[Device]) -> Iterator[
         or any(len({host_of[rank] for rank in device.ranks}) > 1 for device in devices)
         or len(set(places)) < len(places)
     ):
-        yield "devices", f"the devices of {kind} memory are not different ones in the order of their ranks; {EDITED}"
+        yield "devices", log.plan
 
 
 def vendor(kind: str) -> str:

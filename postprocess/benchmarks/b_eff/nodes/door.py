@@ -6,28 +6,21 @@ from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination
 from coffeecup.postprocess.benchmarks.b_eff.nodes.records import MatchingsLeftOut
 from coffeecup.postprocess.benchmarks.b_eff.nodes.rules import (
     bytes_of_pairwise,
-    key_of,
-    planned_pairwise,
+    expected_pairwise,
     problems_of_matchings,
     problems_of_pairwise,
     seconds_of_pairwise,
 )
 
 INVARIANTS = {
-    "matchings": (
-        "number, lengths, resolution and reserved time of the matchings follow from the option, the nodes and the "
-        "message lengths"
-    ),
     "matching_groups": "groups are stated exactly if the option names a file, and for the run's hosts",
-    "partners": "the partners are those that follow from the seed, the groups and the number of the matching or round",
     "suspects": "suspects and good nodes are different nodes of the run, the slowest suspect first",
     "process_times": "each process, or node, that takes part has a time, and no other",
 }
 DOOR = Door(
     invariants=INVARIANTS,
     problems_of_plan=problems_of_matchings,
-    after=planned_pairwise,
-    key_of=key_of,
+    after=expected_pairwise,
     problems=problems_of_pairwise,
     bytes_exchanged=bytes_of_pairwise,
     seconds=seconds_of_pairwise,

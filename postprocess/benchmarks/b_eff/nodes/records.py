@@ -32,6 +32,7 @@ class Matching(Record):
     """A loop in which nodes exchange messages in pairs. The order is `processes`, `scope`, `matching`, `message_bytes`,
     `direction`."""
 
+    key = ("processes", "scope", "matching", "message_bytes", "direction")
     processes: Annotated[Literal["one_per_node", "all"], PER_NODE]
     scope: Annotated[
         Scope,
@@ -63,6 +64,7 @@ class Matching(Record):
 class MatchingsLeftOut(Record):
     """Written where the time did not suffice."""
 
+    key = ("loops", "scope", "measured")
     loops: Annotated[
         Literal["one_per_node", "all", "confirmation", "patterns"],
         about("`one_per_node`, `all`, `confirmation` or `patterns`"),
@@ -103,6 +105,7 @@ class Suspects(Record):
 class Confirmation(Record):
     """One for each loop of a pair of nodes in both directions, while all others rest."""
 
+    key = ("suspect", "repetition", "processes", "pair", "message_bytes")
     suspect: Annotated[Node, about("its number in the run's `hosts`, from 0")]
     repetition: Annotated[int, Meta(ge=1, le=3), about("1 to 3")]
     processes: Annotated[Literal["one_per_node", "all"], PER_NODE]
@@ -123,6 +126,7 @@ class Confirmation(Record):
 class PatternProcesses(Record):
     """One for each averaged pattern."""
 
+    key = ("pattern", "message_bytes")
     pattern: Annotated[Name, WHICH]
     message_bytes: Annotated[PositiveBytes, about("L_max")]
     loop_length: Annotated[Count, about("1, so that a slow process delays only its neighbours")]
@@ -132,6 +136,7 @@ class PatternProcesses(Record):
 class AllPairs(Record):
     """Precedes the pairs of all nodes."""
 
+    key = ("rounds",)
     rounds: Annotated[Count, about("their number")]
     estimate_seconds: Annotated[Seconds, about("how long they will take")]
 
@@ -139,6 +144,7 @@ class AllPairs(Record):
 class Pair(Record):
     """One for each round of a tournament of all nodes, as a matching of one process per node in both directions."""
 
+    key = ("round",)
     message_bytes: Annotated[PositiveBytes, about("L_max")]
     loop_length: Annotated[Count, EXCHANGES]
     partners: Annotated[Partners, PARTNERS]

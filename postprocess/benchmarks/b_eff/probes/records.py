@@ -19,6 +19,7 @@ class Probe(Record):
     """Written before each repetition, not in simulations: the time in which a cache line goes from one process to
     another and back, without MPI, measured for the node's processes 0 and 1, 2 and 3, ... at the same time."""
 
+    key = ("repetition",)
     repetition: Annotated[Repetition, FROM_ONE]
     hosts: Annotated[list[RoundTrips | None], Meta(min_length=1)]
 
@@ -27,6 +28,7 @@ class MemoryCopy(Record):
     """Written after each `probe` if messages are in memory of the host: all processes copy from their send buffer to
     their receive buffer at the same time."""
 
+    key = ("repetition",)
     repetition: Annotated[Repetition, FROM_ONE]
     copied_bytes: Annotated[PositiveBytes, about("of each process: 4 MiB, or `buffer_bytes` if that is less")]
     seconds: Annotated[
