@@ -60,26 +60,35 @@ LONGEST = [
 ]
 
 
-# What `make check` leaves out: files whose tests take more than 0.3 s on average, because they render pages, follow the
-# documentation or start commands, and all files of these folders.
+# What `make check` leaves out: files whose tests take more than 0.3 s of processor time on average, because they
+# render pages, follow the documentation, start commands or try thousands of series, and all files of these folders.
 NOT_QUICK = {
     "test_acceptance.py",
+    "test_altered_logs.py",
     "test_b_eff_report.py",
     "test_bench.py",
     "test_cli.py",
     "test_docs.py",
+    "test_events.py",
     "test_exit_codes.py",
+    "test_extent.py",
     "test_fifth_benchmark.py",
     "test_figures.py",
     "test_ftio_report.py",
     "test_fuzz_commands.py",
+    "test_history.py",
     "test_json_output.py",
     "test_ledger.py",
+    "test_log_limits.py",
     "test_nodes_history.py",
+    "test_nodes_on_slurm.py",
     "test_overview.py",
     "test_page_layout.py",
+    "test_plan.py",
     "test_predict_beside.py",
     "test_priomark_report.py",
+    "test_reading.py",
+    "test_reference_bounds.py",
     "test_refused_runs.py",
     "test_report.py",
     "test_report_session.py",
