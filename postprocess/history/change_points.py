@@ -76,16 +76,17 @@ class Change:
 
 @dataclass(frozen=True)
 class Finding:
-    """A change of a series: when its first session began, and `between` which times it did, the session that `detected`
-    it first, how many sessions its level lasted and whether it still does, the worst level until it recovered, the
-    level of today, whether the last session is the first that shows it, what else changed, and the hosts since then. It
-    may be `accepted` (history.acknowledgements)."""
+    """A change of a series: when its first session began, and `between` which times it did, the `previous` session of
+    the series, the one that `detected` it, how many sessions its level lasted and whether it still does, the worst
+    level until it recovered, the level of today, whether the last session is the first that shows it, what else
+    changed, and the hosts since then. It may be `accepted` (history.acknowledgements)."""
 
     series: dict
     unit: str
     change: Change
     time: pd.Timestamp
     between: tuple[pd.Timestamp, pd.Timestamp]
+    previous: pd.Timestamp
     detected: pd.Timestamp
     new: bool
     lasted: int
@@ -335,6 +336,7 @@ def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: lis
             change=change,
             time=series["session_time"].iloc[since(change)],
             between=tuple(series["session_time"].iloc[list(change.between or (change.index, change.index))]),
+            previous=series["session_time"].iloc[max(since(change) - 1, 0)],
             detected=series["session_time"].iloc[change.detected - 1],
             new=change.detected == len(series),
             lasted=end - since(change),

@@ -11,13 +11,13 @@ import orjson
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.history.change_points import Finding
+from coffeecup.postprocess.history.change_points import Change, Finding
 from coffeecup.postprocess.history.site_files import OfEvent
 from coffeecup.postprocess.history.table import SERIES
 
 NEAR = 2  # sessions between the dates of two changes of one event: each date is right within one
 WORSE, BETTER, CHANGED, UNKNOWN = "worse", "better", "changed", "unknown"  # the last: worse or better, nobody knows
-RETURNED = 0.25  # of a change may be left when another one reverts it
+RETURNED = 0.25  # part of a change that another one may leave, or go beyond it, when it reverts it
 NEW, ONGOING, ENDED = "new", "ongoing", "ended"
 SERIES_SCOPE, EVERYTHING = "series", "everything"
 # Of the attributes of a series that tell where a change is, those that are named first if several tell it equally well.
@@ -140,10 +140,11 @@ def direction_of(finding: Finding) -> str:
 
 
 def near(findings: list[Finding], order: dict[pd.Timestamp, int]) -> list[list[Finding]]:
-    """Findings in the order of time, divided where more than NEAR sessions lie between two neighbours."""
+    """Findings in the order of time, divided where more than NEAR sessions lie between two neighbours. The later one
+    may have happened since the previous session of its series."""
     groups: list[list[Finding]] = []
     for finding in sorted(findings, key=lambda one: one.time):
-        if not groups or order[finding.time] - order[groups[-1][-1].time] > NEAR:
+        if not groups or order[finding.previous] + 1 - order[groups[-1][-1].time] > NEAR:
             groups.append([])
         groups[-1].append(finding)
     return groups
@@ -212,26 +213,29 @@ def event(
 
 
 def linked(found: list[Event]) -> list[Event]:
-    """The events with the names of those that they revert, and of those that revert them: that leave, in at least half
-    of the series of the other, less than RETURNED of the change."""
-    changed: dict[tuple, list[tuple[Event, Finding]]] = {}
+    """The events with the name of the one that undid at least half of the series of each, all but RETURNED of the
+    change; and, if it went not farther back than that, with the name of the one that each of them reverts."""
+    changed: dict[tuple, list[tuple[Event, Change]]] = {}
     for one in sorted(found, key=lambda one: one.since):
         for finding in one.findings:
-            changed.setdefault(key_of(finding), []).append((one, finding))
-    back: Counter[tuple[str, str]] = Counter()
+            if not finding.episode:
+                changed.setdefault(key_of(finding), []).append((one, finding.change))
+    undone, exact = Counter(), Counter()
     for of_series in changed.values():
-        for number, (one, finding) in enumerate(of_series):
-            before, after = finding.change.before, finding.change.after
-            later = [other for other in of_series[number + 1 :] if returns(before, after, other[1].change.after)]
-            back.update((one.name, other.name) for other, _ in later[:1])
+        for number, (one, change) in enumerate(of_series):
+            shares = [(other.name, share_undone(change, later.after)) for other, later in of_series[number + 1 :]]
+            for name, share in [pair for pair in shares if pair[1] > 1 - RETURNED][:1]:
+                undone[one.name, name] += 1
+                exact[one.name, name] += share < 1 + RETURNED
     sizes = {one.name: len(one.findings) for one in found}
-    pairs = [pair for pair, count in back.items() if 2 * count >= sizes[pair[0]]]
-    reverted, reverts = dict(pairs), {by: name for name, by in pairs}
+    reverted = dict(pair for pair, count in undone.items() if 2 * count >= sizes[pair[0]])
+    reverts = {by: name for (name, by), count in exact.items() if 2 * count >= sizes[name]}
     return [replace(one, reverts=reverts.get(one.name, ""), reverted=reverted.get(one.name, "")) for one in found]
 
 
-def returns(before: float, after: float, later: float) -> bool:
-    return abs(later - before) < RETURNED * abs(after - before)
+def share_undone(change: Change, later: float) -> float:
+    """Which part of a change a later level has undone: 1 if it is that before the change, more if it is beyond it."""
+    return (later - change.after) / (change.before - change.after)
 
 
 def attributes(recent: pd.DataFrame) -> dict[tuple, dict[str, str]]:

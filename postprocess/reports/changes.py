@@ -151,7 +151,7 @@ def state(event: Event) -> str:
     """Whether an event is new or ongoing, or how it ended, and what it reverts."""
     sessions = counted(event.lasted, "session")
     if event.state == ENDED:
-        alone = "ended by itself" if event.recovered or event.last else "ended"
+        alone = "ended by itself" if event.last else "ended"
         text = f"{f'reverted by {event.reverted}' if event.reverted else alone} after {sessions}"
     else:
         text = f"{'new' if event.state == NEW else 'ongoing'}, lasting for {sessions}"

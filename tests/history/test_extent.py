@@ -3,6 +3,7 @@
 
 import json
 from itertools import pairwise, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from sessions_made import database, night, session, steady, table_of
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule, changes, findings, session_values
-from coffeecup.postprocess.history.events import BETTER, ENDED, WORSE, events, extent, returns
+from coffeecup.postprocess.history.events import BETTER, ENDED, WORSE, events, extent, near
+from coffeecup.postprocess.history.site_files import Acknowledgement
 
 RULE = Rule(Better.HIGHER)
 GRID = [dict(zip("abc", values)) for values in product("12", repeat=3)]
@@ -125,6 +127,16 @@ def test_less_than_half_of_a_place_is_divided(tmp_path, affected, scopes):
     assert {event.scope: event.others for event in found} == scopes
 
 
+@pytest.mark.parametrize(
+    ("later", "previous", "same"), [(22, 21, True), (23, 22, False), (27, 21, True), (27, 22, False)]
+)
+def test_changes_of_one_event_are_at_most_two_sessions_apart(later, previous, same):
+    """A change in session 20, and one since the `previous` session of a test that may run every week."""
+    made = [SimpleNamespace(time=later, previous=previous), SimpleNamespace(time=20, previous=19)]
+    groups = near(made, {number: number for number in range(40)})
+    assert [len(group) for group in groups] == ([2] if same else [1, 1])
+
+
 # --- identity ---------------------------------------------------------------------------------------------------------
 
 
@@ -138,6 +150,16 @@ def test_an_event_keeps_its_date_while_this_is_between_the_dates():
             assert after.dated == before.dated or not after.between[0] <= before.dated <= after.between[1]
             moved.append(after.index != before.index)
     assert any(moved), "in none of these histories the likeliest date moves"
+
+
+def test_an_acknowledgement_holds_on_every_later_morning():
+    """The same losses: what was acknowledged on the first morning is the event of each later one."""
+    for seed in range(9, 15):
+        values = np.array([*steady(30, seed=seed), *steady(30, 950, seed=100 + seed)])
+        mornings = [found[0] for count in range(36, 61) if (found := changes(values[:count], RULE))]
+        said = {"system": "s", "who": "a", "why": "b", "direction": "worse", "until": night(90).date()}
+        entry = Acknowledgement(since=night(mornings[0].dated).date(), **said)
+        assert all(entry.near([night(place).date() for place in morning.between]) for morning in mornings)
 
 
 def test_an_event_keeps_its_name_when_it_spreads(tmp_path):
@@ -161,10 +183,33 @@ def test_an_event_keeps_its_name_when_it_spreads(tmp_path):
 # --- how it ends ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("later", "back"), [(951, True), (949, False), (1049, True), (1051, False)])
-def test_a_change_is_reverted_if_less_than_a_quarter_of_it_is_left(later, back):
-    assert returns(1000, 800, later) is back
-    assert returns(1000, 1200, later) is back
+@pytest.mark.parametrize(
+    ("middle", "later", "ends"),
+    [
+        (800, 946, [("", ""), ("", "")]),
+        (800, 954, [("back", ""), ("", "loss")]),
+        (800, 1046, [("back", ""), ("", "loss")]),
+        (800, 1054, [("back", ""), ("", "")]),
+        (1200, 1054, [("", ""), ("", "")]),
+        (1200, 1046, [("back", ""), ("", "loss")]),
+    ],
+)
+def test_a_change_is_reverted_if_less_than_a_quarter_of_it_is_left(tmp_path, middle, later, ends):
+    """From 1000 to the middle level: 50 are a quarter of the change. Only a return to about 1000 is a revert; what goes
+    far beyond it ends the event, and is one of its own."""
+    values = [v for level in (1000.0, middle, later) for v in (level - 1, level, level + 1) * 6]
+    first, second = found_in(tmp_path, [session([other(values, n)], night(n)) for n in range(len(values))])
+    names = {"": "", first.name: "loss", second.name: "back"}
+    assert [(names[one.reverted], names[one.reverts]) for one in (first, second)] == ends
+
+
+def test_an_episode_reverts_nothing_and_is_not_reverted(tmp_path):
+    """A loss for good, a week of the old level, and later the return for good: this alone reverts the loss."""
+    parts = ((6, 1000), (10, 800), (3, 1000), (6, 800), (6, 1000))
+    values = [value for count, level in parts for value in (level, level + 1) * count]
+    loss, episode, back = found_in(tmp_path, [session([other(values, n)], night(n)) for n in range(len(values))])
+    assert episode.last and (episode.reverts, episode.reverted) == ("", "")
+    assert (loss.reverted, back.reverts) == (back.name, loss.name)
 
 
 def levels(*parts):
@@ -189,6 +234,31 @@ def test_a_line_states_how_an_event_stands(tmp_path, parts, stated):
     done = run("check-history", database(tmp_path / "results.db", levels(*parts)))
     line = next(line for line in done.output.splitlines() if line.startswith(("REGRESSION", "recovered", "episode")))
     assert stated in line
+
+
+def plain(*parts):
+    """Nights of one test at these (nights, level), without noise but 1 on every other night."""
+    values = [level + number % 2 for count, level in parts for number in range(count)]
+    return [session([other(values, number)], night(number)) for number in range(len(values))]
+
+
+def test_a_recovered_event_does_not_revive_when_another_loss_comes(tmp_path):
+    """A loss of 30 % for 20 nights, and after its end one of 10 %."""
+    parts, stands = ((20, 1000), (20, 700), (20, 1000)), []
+    for number, later in enumerate([(), ((6, 900),)]):
+        (tmp_path / str(number)).mkdir()
+        found = found_in(tmp_path / str(number), plain(*parts, *later))
+        stands.append([(one.since, one.state, one.alarms) for one in found if one.direction == WORSE])
+    assert stands[0] == [(night(20), ENDED, False)]
+    assert stands[1] == [*stands[0], (night(60), "ongoing", True)]
+
+
+def test_size_duration_and_level_of_today_are_those_of_the_loss(tmp_path):
+    """A loss of 99 % for 15 nights, 40 nights after it: no longer, and 2 % are left of it."""
+    done = run("check-history", database(tmp_path / "results.db", plain((20, 1000), (15, 10), (40, 970))))
+    [line] = [line for line in done.output.splitlines() if line.startswith("REGRESSION")]
+    assert "-99.0% since 2026-01-21 02:00 UTC, 1001 -> 10 MB/s, now 971, " in line, line
+    assert " after 15 sessions. " in line and "lasting" not in line, line
 
 
 def test_a_return_is_told_by_the_event_that_it_reverts(tmp_path):
