@@ -38,20 +38,12 @@ def problems_of_memory_fill(log: Log, percent: int | None) -> Iterator[Problem]:
         yield "memory_fill", f"the plan, the options and the memory_fill records differ on --fill-memory; {RUN_AGAIN}"
     for fill in fills:
         if len(fill.hosts) != len(hosts):
-            yield (
-                "memory_fill",
-                f"the memory of {len(fill.hosts)} nodes was filled where the run had {len(hosts)}; {RUN_AGAIN}",
-            )
+            yield "memory_fill", fill
         for host, filled in zip(hosts, fill.hosts):
             share = host.memory_bytes // 100 * fill.share_percent
-            if not share - len(host.ranks) * MIB < filled.filled_bytes <= share:
-                yield (
-                    "memory_fill",
-                    f"{filled.filled_bytes} bytes of {host.name} were filled where {fill.share_percent} % of its "
-                    f"memory is {share}; {RUN_AGAIN}",
-                )
-            if filled.resident_bytes > filled.filled_bytes:
-                yield "memory_fill", f"more memory of {host.name} was resident than filled; {RUN_AGAIN}"
+            fits = share - len(host.ranks) * MIB < filled.filled_bytes <= share
+            if not fits or filled.resident_bytes > filled.filled_bytes:
+                yield "memory_fill", fill
 
 
 def of_read_shift(shift: ReadShift) -> Iterator[tuple[str, str]]:

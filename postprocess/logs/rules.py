@@ -101,11 +101,7 @@ def problems_of_cores(run: Run) -> Iterator[Problem]:
     counts = [count_cores([text]) for host in run.hosts for text in host.core_sets]
     bound = run.mpi.binding_cores_min, run.mpi.binding_cores_max
     if (min(counts), max(counts)) != bound:
-        yield (
-            "binding",
-            f"a rank was bound to {bound[0]} to {bound[1]} cores, by the hosts' core sets to {min(counts)} to "
-            f"{max(counts)}; {EDITED}",
-        )
+        yield "binding", run
 
 
 def count_cores(core_sets: Iterable[str]) -> int:
@@ -131,11 +127,7 @@ def problems_of_memory(run: Run) -> Iterator[Problem]:
         yield "memory_source", f"the memory's source is {run.memory_source}, which contradicts the options; {EDITED}"
     found = memory_on_hosts(run.hosts) if run.memory_source != "option" else asked
     if found is not None and run.memory_per_process_bytes != found:
-        yield (
-            "memory",
-            f"the memory per process is {run.memory_per_process_bytes} bytes, the hosts or the option give {found}; "
-            f"{EDITED}",
-        )
+        yield "memory", run
 
 
 def memory_on_hosts(hosts: list[Host]) -> int:
@@ -160,11 +152,7 @@ def problems_of_activity(log: Log) -> Iterator[Problem]:
             yield "activity", f"the activity of {len(record.hosts)} hosts, where {len(hosts)} belong; {RUN_AGAIN}"
     for record in found:
         if not log.run.simulated and record.elapsed_seconds > with_slack(log.end.elapsed_seconds):
-            yield (
-                "activity_time",
-                f"the use of the processors was counted for {record.elapsed_seconds:.4g} s, the run took "
-                f"{log.end.elapsed_seconds:.4g} s; {EDITED}",
-            )
+            yield "activity_time", record
         for host, used in zip(hosts, record.hosts):
             possible = with_slack(record.elapsed_seconds * host.online_cores)
             if max(used.others_user_seconds, used.stolen_seconds) > possible:
@@ -182,21 +170,10 @@ def problems_of_counters(log: Log) -> Iterator[Problem]:
     for record in records:
         yield from problems_of_counted(log, record)
         if record.phase == "idle" and not idle_seconds <= record.elapsed_seconds <= with_slack(idle_seconds):
-            yield (
-                "counters_time",
-                f"the nodes were idle for {record.elapsed_seconds:.4g} s, the option is {asked!r:.80}; {EDITED}",
-            )
-        if record.elapsed_seconds > with_slack(log.end.elapsed_seconds):
-            yield (
-                "counters_time",
-                f"the nodes counted for {record.elapsed_seconds:.4g} s, the run took {log.end.elapsed_seconds:.4g} s; "
-                f"{EDITED}",
-            )
-        if record.longest_seconds > with_slack(record.elapsed_seconds):
-            yield (
-                "counters_time",
-                f"counters were not read for {record.longest_seconds:.4g} s of a shorter run; {EDITED}",
-            )
+            yield "counters_time", record
+        longest = with_slack(log.end.elapsed_seconds), with_slack(record.elapsed_seconds)
+        if record.elapsed_seconds > longest[0] or record.longest_seconds > longest[1]:
+            yield "counters_time", record
 
 
 def problems_of_counted(log: Log, record: Counters) -> Iterator[Problem]:

@@ -175,11 +175,11 @@ def test_log_must_agree_with_itself_on_the_fill(scored, made):
     least = share - ranks * MIB + 1
     assert "filled_memory" in keys(scored(filled(records, filled_bytes=least, resident_bytes=0)))
     for wrong in (least - 1, share + 1):
-        assert "of its memory is" in scored(filled(records, filled_bytes=wrong, resident_bytes=0))
-    assert "more memory of node01 was resident than filled" in scored(filled(records, resident_bytes=share + 1))
+        assert "each host was filled by this share" in scored(filled(records, filled_bytes=wrong, resident_bytes=0))
+    assert "no more was resident" in scored(filled(records, resident_bytes=share + 1))
     swapped = filled(records)
     next(record for record in swapped if record["record"] == "memory_fill")["hosts"].pop()
-    assert "the memory of 1 nodes was filled where the run had 2" in scored(swapped)
+    assert "each host was filled by this share" in scored(swapped)
 
 
 def test_memory_that_was_swapped_out_is_stated(scored):
