@@ -14,11 +14,13 @@ from coffeecup.postprocess.cli.common import (
     USAGE,
     AcknowledgedFile,
     AsJson,
+    FactsFile,
     Thresholds,
     exit_codes,
     judged,
     known_entries,
     print_json,
+    valued,
 )
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
@@ -70,10 +72,10 @@ def check_history(
     confirm_minutes: ConfirmMinutes = 60.0,
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
+    facts: FactsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Find tests without a value and events: lasting changes of metrics that belong together."""
-    from coffeecup.postprocess.history import change_points
     from coffeecup.postprocess.history.acknowledgements import unexpected
     from coffeecup.postprocess.history.completeness import completeness, without_value
     from coffeecup.postprocess.history.events import NEW
@@ -93,7 +95,7 @@ def check_history(
             "no selected session ran a test: dry runs and skipped tests say nothing about a system"
         )
     missing, old = without_value(tests), too_old(cases, max_age)
-    values = change_points.session_values(table)
+    values = valued(table, facts)
     found, rules, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
     suspected = unexpected(suspicions(values, [one for event in found for one in event.findings], rules), entries)
     if confirm_suspected:

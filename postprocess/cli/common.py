@@ -93,6 +93,12 @@ AcknowledgedFile = Annotated[
         help="The site's events and maintenance that `coffeecup acknowledge` recorded.",
     ),
 ]
+FactsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--facts", metavar="FILE", help="Facts of the site over time, as from its monitoring: CSV, the time first."
+    ),
+]
 RMax = Annotated[
     float | None,
     typer.Option(
@@ -315,6 +321,19 @@ def known_entries(acknowledged: Path | None) -> "list[Entry]":
     from coffeecup.postprocess.history.site_files import ANY_KIND
 
     return site_entries(acknowledged, ANY_KIND)
+
+
+def valued(table: "pd.DataFrame", facts: Path | None) -> "pd.DataFrame":
+    """The table of session_values of a history_table, with the facts of a site's file. Raises BadParameter."""
+    from coffeecup.postprocess.history.change_points import session_values
+    from coffeecup.postprocess.history.site_facts import read_facts, with_facts
+    from coffeecup.postprocess.history.site_files import SiteFileError
+
+    values = session_values(table)
+    try:
+        return with_facts(values, read_facts(facts)) if facts else values
+    except SiteFileError as error:
+        raise typer.BadParameter(printable(str(error))) from None
 
 
 def site_rules(thresholds: Path | None) -> "SiteRules":

@@ -9,12 +9,14 @@ from coffeecup.postprocess.cli.common import (
     USAGE,
     AcknowledgedFile,
     AsJson,
+    FactsFile,
     Figures,
     Thresholds,
     exit_codes,
     judged,
     known_entries,
     print_json,
+    valued,
     write_figures,
 )
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
@@ -39,10 +41,10 @@ def history(
     ] = False,
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
+    facts: FactsFile = None,
     figures: Figures = None,
 ) -> None:
     """Print every metric over the sessions, with its reference and what changed at the same time."""
-    from coffeecup.postprocess.history import change_points
     from coffeecup.postprocess.history.completeness import completeness, without_value
     from coffeecup.postprocess.history.figures import trends
     from coffeecup.postprocess.reports.changes import gap
@@ -55,7 +57,7 @@ def history(
     if as_csv:
         typer.echo(csv_text(table.drop(columns="node_effects")), nl=False)
         return
-    values = change_points.session_values(table)
+    values = valued(table, facts)
     missing = without_value(selection.tests_in(completeness(cases, entries=entries)))
     found, remarks = [], []
     if not last:

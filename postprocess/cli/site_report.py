@@ -10,6 +10,7 @@ from coffeecup.postprocess.cli.common import (
     USAGE,
     AcknowledgedFile,
     AsJson,
+    FactsFile,
     Figures,
     OutputPage,
     Thresholds,
@@ -18,6 +19,7 @@ from coffeecup.postprocess.cli.common import (
     judged,
     known_entries,
     print_json,
+    valued,
     write_figures,
     write_text,
 )
@@ -52,10 +54,10 @@ def site_report(
     compare: Compare = None,
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
+    facts: FactsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
-    from coffeecup.postprocess.history.change_points import session_values
     from coffeecup.postprocess.history.completeness import completeness
     from coffeecup.postprocess.history.nodes import node_table, server_table
     from coffeecup.postprocess.reports.drill_down import report_links
@@ -64,7 +66,7 @@ def site_report(
 
     entries = known_entries(acknowledged)
     cases, table = selection.tables(systems=True, entries=entries)
-    values = session_values(table)
+    values = valued(table, facts)
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
     found, _, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Container, Iterable
 from functools import cache
+from math import isfinite
 from pathlib import Path
 
 import orjson
@@ -131,21 +132,18 @@ def value_of(case: dict, parameter: str, text: str) -> str | int | float | bool:
     return value if isinstance(value, (str, int, float)) and str(value) == text else text
 
 
-def recorded(case: dict, parameters: Container[str], info: dict) -> dict[str, str]:
+def recorded(case: dict, parameters: Container[str], info: dict) -> dict[str, str | float]:
     """What may explain a change of any test: some of ReFrame's variables, and the test's own that are loggable. Paths
-    of the session are shortened; numbers with a fraction are measurements."""
+    of the session are shortened."""
     left_out = variables_of_reframe()
-    texts = {
-        name: readable(value)
-        for name, value in case.items()
-        if name not in left_out and isinstance(value, (str, int)) and name not in parameters
-    }
+    own = {name: value for name, value in case.items() if name not in left_out and name not in parameters}
+    texts = {name: readable(value) for name, value in own.items() if isinstance(value, (str, int))}
     texts |= {word: readable(case[name]) for name, word in RECORDED.items() if case.get(name)}
     for folder in ("prefix_stage", "prefix_output"):
         if path := info.get(folder):
             short = f"({folder.removeprefix('prefix_')})"
             texts = {name: text.replace(str(path), short) for name, text in texts.items()}
-    return texts
+    return texts | {name: value for name, value in own.items() if isinstance(value, float) and isfinite(value)}
 
 
 def readable(value) -> str:

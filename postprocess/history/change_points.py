@@ -328,7 +328,7 @@ def is_worse(change: Change, rule: Rule) -> bool:
 def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Finding]:
     if not found:
         return []
-    ends = [*(change.index for change in found[1:]), len(series)]
+    begins, ends = [0, *(change.index for change in found[:-1])], [*(change.index for change in found[1:]), len(series)]
     return [
         Finding(
             series=dict(series.iloc[0][SERIES]),
@@ -347,10 +347,10 @@ def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: lis
             regression=is_worse(change, rule),
             improvement=rule.sign * (change.after - change.before) > 0,
             recovered=recovery(measured, rule, found, number) is not None,
-            causes=tuple(causes(series, change.index)),
+            causes=tuple(causes(series.iloc[begin:end], change.index - begin)),
             hosts=Counter(series["hosts"].iloc[change.index :]).most_common(1)[0][0],
         )
-        for number, (change, end) in enumerate(zip(found, ends))
+        for number, (change, begin, end) in enumerate(zip(found, begins, ends))
     ]
 
 

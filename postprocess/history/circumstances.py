@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else changed from session to session: recorded versions, hosts and facts of the runs of a series."""
+"""What else changed from session to session: recorded versions, hosts and facts of the runs of a series. Numbers are
+compared in history.numbers."""
 
 from collections import Counter
 
@@ -7,13 +8,16 @@ import numpy as np
 import orjson
 import pandas as pd
 
+from coffeecup.postprocess.history.numbers import numeric
 from coffeecup.postprocess.history.table import EVENTS
 
 
 def surroundings(series: pd.DataFrame) -> pd.DataFrame:
-    """The recorded circumstances of each session, a column each: versions, hosts, facts; empty text if not recorded."""
+    """The recorded circumstances of each session, a column each: versions, hosts, facts that are no numbers; empty text
+    if not recorded."""
     facts = pd.DataFrame([orjson.loads(text) for text in series["facts"]], index=series.index)
-    return series[[*EVENTS, "hosts"]].rename(columns=EVENTS).join(facts).fillna("").astype(str)
+    named = facts.drop(columns=numeric(facts))
+    return series[[*EVENTS, "hosts"]].rename(columns=EVENTS).join(named).fillna("").astype(str)
 
 
 def causes(series: pd.DataFrame, index: int) -> list[str]:

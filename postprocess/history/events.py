@@ -12,6 +12,7 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Change, Finding
+from coffeecup.postprocess.history.numbers import compared
 from coffeecup.postprocess.history.site_files import OfEvent
 from coffeecup.postprocess.history.table import SERIES
 
@@ -129,8 +130,16 @@ def events(values: pd.DataFrame, found: list[Finding]) -> list[Event]:
         for (direction, drift, _), findings in alike.items():
             for together in near(findings, order):
                 known = attributes(of_system[of_system["session_time"] >= together[0].time])
-                made += [event(known, part, together, direction, drift, order) for part in parts(known, together)]
+                of_time = [event(known, part, together, direction, drift, order) for part in parts(known, together)]
+                made += [with_numbers(one, of_system, order) for one in of_time]
     return linked(sorted(made, key=lambda one: (one.system, one.since)))
+
+
+def with_numbers(one: Event, of_system: pd.DataFrame, order: dict) -> Event:
+    """The event with the numeric facts that differ during it, after what else changed."""
+    own = pd.MultiIndex.from_tuples([key_of(finding) for finding in one.findings])
+    inside = pd.MultiIndex.from_frame(of_system[SERIES]).isin(own)
+    return replace(one, causes=(*one.causes, *compared(of_system[inside], order, one.since, one.lasted)))
 
 
 def direction_of(finding: Finding) -> str:

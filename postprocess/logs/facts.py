@@ -4,6 +4,7 @@ result can be attributed to them."""
 
 from itertools import pairwise
 
+from coffeecup.postprocess.logs.activity import use_of_hosts
 from coffeecup.postprocess.logs.file_systems import facts_of
 from coffeecup.postprocess.logs.io_records import MpiIo
 from coffeecup.postprocess.logs.placement import ASKED, asked_for
@@ -11,9 +12,9 @@ from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, size
 
 
-def facts(log: Log) -> dict[str, str]:
+def facts(log: Log) -> dict[str, str | float]:
     """Name to value of everything around the run that stays the same from session to session unless somebody changes
-    it.
+    it, and numbers of what others did (history.numbers compares them).
 
     Values with a column of their own in a session (kernel version, MPI library, Spack hash, source revision) are not
     repeated.
@@ -29,12 +30,13 @@ def facts(log: Log) -> dict[str, str]:
         "compiler": build.compiler,
         "compiler flags": build.flags,
         **facts_of(log),
+        "cores of a host that others used": max((use.others_cores for use in use_of_hosts(log)), default=None),
         **_topology([host.topology or "" for host in run.hosts]),
         "cores of a host": _each(host.cores for host in run.hosts),
         "memory of a host": _each(size(host.memory_bytes) for host in run.hosts),
         **{f"environment {name}": value for name, value in run.environment.items() if name != ASKED},
     }
-    return {name: value for name, value in stated.items() if value}
+    return {name: value for name, value in stated.items() if value not in (None, "")}
 
 
 def _topology(addresses: list[str]) -> dict[str, str]:

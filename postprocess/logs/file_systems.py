@@ -18,17 +18,20 @@ VOLATILE = {"addr", "clientaddr", "fd", "lowerdir", "mountaddr", "mountport", "p
 
 
 MOST_NAMED = 64  # servers, in the report
+FILL = "fill of the file system (%)"
 
 
-def facts_of(log: Log) -> dict[str, str]:
-    """What stays the same from mount to mount unless somebody changes it. A composite layout has more stripes in
-    longer files, so that only the largest number of stripes is a fact."""
+def facts_of(log: Log) -> dict[str, str | float]:
+    """What stays the same from mount to mount unless somebody changes it, and how full the file system is. A composite
+    layout has more stripes in longer files, so that only the largest number of stripes is a fact."""
     if (found := log.run.filesystem) is None:
         return {}
     options = sorted(option for option in found.mount_options if option.partition("=")[0] not in VOLATILE)
-    return {"file system": found.name, "mount options": ", ".join(options), "block size": block_size(found)} | {
+    stated = {"file system": found.name, "mount options": ", ".join(options), "block size": block_size(found)} | {
         "stripes": max(((one.stripes or 0, stripes(one)) for one in stripings(log)), default=(0, ""))[1]
     }
+    full = {FILL: 100 * (1 - found.free_bytes / found.total_bytes)} if found.total_bytes else {}
+    return stated | full
 
 
 def stripings(log: Log) -> list[Striping]:

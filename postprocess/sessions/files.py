@@ -76,7 +76,7 @@ class OwnVariables(Struct):
 
     num_processes: Annotated[int, Meta(ge=1, le=LARGEST)] = 1
     official: bool = False
-    facts: dict[str, str] = {}
+    facts: dict[str, str | float] = {}
     node_effects: NodeEffects | UnsetType = UNSET
     slurm_energy: dict[str, Annotated[int, Meta(ge=0)]] = {}
     log_sha256: Text = None

@@ -92,6 +92,13 @@ def test_facts_change_with_the_parameters_and_not_with_the_mount(tmp_path):
         assert [key for key, value in facts_of(tmp_path, **options | changes).items() if value != before[key]] == [name]
 
 
+def test_how_full_the_file_system_is_and_what_others_used_are_numbers(tmp_path):
+    found = facts_of(tmp_path, total_bytes=4 * 2**20, free_bytes=2**20)
+    assert found["fill of the file system (%)"] == 75.0
+    assert isinstance(found["cores of a host that others used"], float)
+    assert "fill of the file system (%)" not in facts_of(tmp_path, total_bytes=0, free_bytes=0)
+
+
 def test_the_largest_number_of_stripes_is_a_fact(tmp_path):
     """Composite layouts have more stripes in longer files."""
     log = ftio_log()

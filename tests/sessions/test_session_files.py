@@ -165,7 +165,7 @@ def test_a_session_without_a_start_in_the_table_is_not_dropped(tmp_path, start):
                 ({"name": None}, "name"),
                 ({"dependencies_actual": [5]}, "dependencies_actual"),
                 ({"unique_name": [[]]}, "unique_name"),
-                ({"facts": {"binding": 1}}, "the test 'b_eff .*facts"),
+                ({"facts": {"binding": [1]}}, "the test 'b_eff .*facts"),
                 ({"node_effects": {"values": {"node1": [1.0] * 4}}}, "node_effects"),
                 ({"node_effects": {"servers": {"values": {"ost1": [1.0, 1.0, 1.0, 1.0, -1e-9]}}}}, "servers"),
                 ({"perfvalues": {"a": [1.0, 0, None, None, "s"]}}, "perfvalues"),
