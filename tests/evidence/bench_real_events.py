@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The events of two systems' years of nightly I/O benchmarks (tests/history/real_year), at their end and replayed night
-by night. With --figures, the plots of the page "A real year".
+by night. With --figures, the plots of docs/a-real-year.md.
 
-    .venv/bin/python tests/evidence/bench_real_events.py [--every 7] [--figures FOLDER]
+    .venv/bin/python tests/evidence/bench_real_events.py [--every 7] [--figures docs/images]
 
 A replay reads what a site had on each morning: the share of mornings that alarm, with and without --new; how many
 events there were over the year; and how often an event that was there on the morning before had another date although
@@ -13,17 +13,20 @@ import argparse
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import orjson
 import pandas as pd
+from matplotlib.dates import DateFormatter
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import findings
-from coffeecup.postprocess.history.events import NEW, Event, events
-from coffeecup.postprocess.history.table import EVENTS
+from coffeecup.postprocess.history.events import NEW, WORSE, Event, events
+from coffeecup.postprocess.history.table import EVENTS, SERIES
 from coffeecup.postprocess.reports.changes import lines
 
 FOLDER = Path(__file__).parents[1] / "history" / "real_year"
 SYSTEMS = ("edison", "mira")
+COLUMNS = 4  # of a figure
 FEWEST = 30  # sessions before the first morning of a replay
 
 
@@ -88,9 +91,37 @@ def replay(values: pd.DataFrame, every: int = 1) -> Replay:
     return shown
 
 
+def figure(values: pd.DataFrame, found: list[Event], path: Path) -> None:
+    """The values of each test with the changes of level and the episodes of its events."""
+    series = list(values.groupby(SERIES, sort=True))
+    rows = -(-len(series) // COLUMNS)
+    drawn, axes = plt.subplots(rows, COLUMNS, figsize=(13, 1.6 * rows), sharex=True, squeeze=False)
+    for axis, (key, rows_of) in zip(axes.flat, series):
+        axis.plot(rows_of["session_time"], rows_of["value"] / 1024, ".", markersize=2.5, color="0.35")
+        last = rows_of.iloc[-1]
+        axis.set_title(f"{last['benchmark']} {last['settings']} {last['file_system']}", fontsize=6)
+        axis.set_ylim(0, None)
+        axis.tick_params(labelsize=6)
+        axis.xaxis.set_major_formatter(DateFormatter("%Y-%m"))
+        for event in found:
+            color = "tab:red" if event.direction == WORSE else "tab:green"
+            for finding in event.findings:
+                if tuple(finding.series.values()) != key:
+                    continue
+                if finding.last:
+                    axis.axvspan(finding.time, finding.last, color=color, alpha=0.25)
+                else:
+                    axis.axvline(finding.time, color=color, linewidth=1)
+    drawn.supylabel("GiB/s", fontsize=7)
+    drawn.autofmt_xdate(rotation=45)
+    drawn.tight_layout()
+    drawn.savefig(path, dpi=75, metadata={"Software": None})
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Events of two real years")
     parser.add_argument("--every", type=int, default=7, help="nights between two mornings of the replay; 0: none")
+    parser.add_argument("--figures", type=Path, help="folder for a figure of each system")
     options = parser.parse_args()
     for system in SYSTEMS:
         values = values_of(system)
@@ -98,6 +129,8 @@ def main() -> None:
         print(f"\n{system}: {len(found)} events")
         for event in found:
             print("\n".join(lines(event)))
+        if options.figures:
+            figure(values, found, options.figures / f"{system}.png")
         if options.every:
             shown = replay(values, options.every)
             print(
