@@ -8,6 +8,7 @@ from coffeecup.postprocess import reframe_version  # noqa: F401
 from coffeecup.postprocess.benchmarks.benchmark import STANDARD
 
 from .build import BuiltKernel
+from .extremes import LimitedByHistory
 from .launch import MpiLaunch, OneAtATime, SizedRun
 from .logged import LoggedOnce
 from .measured import MeasuredByLog
@@ -24,6 +25,7 @@ class KernelCheck(
     OneAtATime,
     MeasuredByLog,
     ExternalReferences,
+    LimitedByHistory,
     LoggedOnce,
 ):
     """Contract of a check.

@@ -35,6 +35,7 @@ class ReferenceStatus:
     PARTIAL = "reference for some metrics"
     COMPLETE = "reference for every metric"
     DERIVED = "reference derived by a scaling law"
+    HISTORY = "limit from the history"
 
 
 BY_ENVIRONMENT = "$environ"
@@ -69,11 +70,11 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         self.reference_file = str(path)
         self.reference_sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         if self.variant != STANDARD and VARIANT not in index:
-            self.reference, self.reference_status, self._referenced = {}, ReferenceStatus.NONE, set()
+            self.reference, self.reference_status, self._references = {}, ReferenceStatus.NONE, {}
             return
         entries = self._entries(self._content[name], index)
         self.reference = {self.current_partition.fullname: entries}
-        referenced = self._referenced = set(entries)
+        self._references, referenced = entries, set(entries)
         environments = mpi_environments(self.current_partition)
         if referenced and BY_ENVIRONMENT not in index and len(environments) > 1:
             raise exceptions.PipelineError(
@@ -127,7 +128,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
     @run_before("performance")
     def say_what_is_not_compared(self):
         """As a message, because ReFrame prints such metrics like all others and counts the test as passed."""
-        if lost := self._referenced - set(self.perf_variables):
+        if lost := self._references.keys() - set(self.perf_variables):
             raise exceptions.SanityError(
                 f"there is a reference for {', '.join(sorted(lost))}, which this run did not measure"
             )
@@ -136,7 +137,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}: this size was "
                 f"never measured ({self.reference_file})"
             )
-        elif self.reference_status != ReferenceStatus.COMPLETE and not self.is_dry_run():
+        elif self.reference_status not in (ReferenceStatus.COMPLETE, ReferenceStatus.HISTORY) and not self.is_dry_run():
             getlogger().info(
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}; "
                 f"a metric without one is reported and cannot fail ({self.reference_file})"

@@ -72,12 +72,21 @@ def usual_correlation(every: list[np.ndarray]) -> float | None:
 
 
 def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
-    """The bounded deviations of a series (sessions,) from its levels, and their number: it is divided at its best place
-    as long as both parts differ. Differences of neighbours and of every other session tell variance and
-    autocorrelation, because levels do not affect them."""
+    """The bounded deviations of a series (sessions,) from its levels, and their number."""
+    rest, parts = np.zeros(len(series)), parts_of(series)
+    for begin, end in parts:
+        kept = bounded(series[None, begin:end])[-1][0]
+        rest[begin:end] = kept - kept.mean()
+    return rest, len(parts)
+
+
+def parts_of(series: np.ndarray) -> list[tuple[int, int]]:
+    """Where the levels of a series (sessions,) begin and end: it is divided at its best place as long as both parts
+    differ. Differences of neighbours and of every other session tell variance and autocorrelation, because levels do
+    not affect them."""
     near, far = (float(spread_of(series[None, lag:] - series[None, :-lag])[0, 0]) for lag in (1, 2))
     rho = np.array(min(max((far / near) ** 2 - 1, 0.0), LARGEST_CORRELATION) if near else 0.0)
-    rest, parts, levels = np.zeros(len(series)), [(0, len(series))], 0
+    parts, levels = [(0, len(series))], []
     while parts:
         begin, end = parts.pop()
         kept = bounded(series[None, begin:end])[-1]
@@ -88,8 +97,8 @@ def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
             if abs(kept[0, :place].mean() - kept[0, place:].mean()) > threshold(1) * error > 0:
                 parts += [(begin, begin + place), (begin + place, end)]
                 continue
-        rest[begin:end], levels = kept[0] - kept.mean(), levels + 1
-    return rest, levels
+        levels.append((begin, end))
+    return sorted(levels)
 
 
 def deviations(part: np.ndarray) -> np.ndarray:

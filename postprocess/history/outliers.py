@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which value of a test is extreme: a limit from the noise that the tests of its own site show, for a check that should
+fail at once, while a lasting change of level is found over sessions (history.levels)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from coffeecup.postprocess.history.change_points import RULED, RuleOf, own_rule, same_unit
+from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE, parts_of
+from coffeecup.postprocess.history.looks import spread_of
+from coffeecup.postprocess.history.table import SERIES
+
+FALSE_FAILURES = 0.002  # share of the site's values that are beyond the limit
+LEAST = 4.5  # robust standard deviations of a limit, however quiet the site is
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The level of a metric, the value beyond which one is extreme, and the sessions that tell both."""
+
+    level: float
+    limit: float
+    sessions: int
+
+
+def limits(values: pd.DataFrame, series: dict, rules: RuleOf = own_rule) -> dict[str, Limit]:
+    """By metric, of a series without its metric: the limits from a table of session_values of its site. Metrics with
+    fewer sessions than tell a level, or without a direction, have none."""
+    every = [same_unit(one) for _, one in values.groupby(SERIES, sort=False, observed=True)]
+    judged = [one for one in every if len(one) >= SESSIONS_BEFORE + SESSIONS_AFTER]
+    signs = [rules(dict(one.iloc[-1][RULED])).sign for one in judged]
+    rest = [deviations(one["value"].to_numpy()) for one in judged]
+    worse = [-sign * these / spread for sign, (these, spread, _) in zip(signs, rest) if sign and spread > 0]
+    most, found = farthest(np.concatenate([[], *worse])), {}
+    for one, sign, (_, spread, level) in zip(judged, signs, rest):
+        last = dict(one.iloc[-1][RULED])
+        if sign and series.items() <= last.items():
+            apart = max(most * spread, rules(last).smallest_change * abs(level))
+            found[last["metric"]] = Limit(level, level - sign * apart, len(one))
+    return found
+
+
+def deviations(values: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """The deviations of values (sessions,) from their levels, their robust standard deviation, and the last level."""
+    parts = parts_of(values)
+    rest = np.concatenate([values[begin:end] - np.median(values[begin:end]) for begin, end in parts])
+    return rest, float(spread_of(rest[None])[0, 0]), float(np.median(values[slice(*parts[-1])]))
+
+
+def farthest(worse: np.ndarray) -> float:
+    """The number of robust standard deviations beyond which a value is extreme: that which the share FALSE_FAILURES of
+    the site's values exceed, or none, if there are too few to tell."""
+    kept = int(FALSE_FAILURES * (len(worse) + 1))  # of so many values and a new one, as many are farther
+    return max(LEAST, float(np.sort(worse)[len(worse) - max(kept, 1)])) if len(worse) else LEAST
