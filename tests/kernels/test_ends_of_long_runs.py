@@ -189,8 +189,7 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_error(mpi, going_on, tmp_p
     run = RUNS[kernel]
     with memory(tmp_path / "disk", f"size={run.room}") as disk:
         with going_on(kernel) as process:
-            fill(disk, process)
-            _, errors = process.communicate(timeout=PATIENCE)
+            _, errors = fill(disk, process)
         if ROMIO_ENDED_IT in errors:  # where it cannot keep its shared pointer; the keeper then closes the log
             assert "killed or crashed" in records(tmp_path / "log.jsonl")[-1]["reason"]
         else:

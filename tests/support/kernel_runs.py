@@ -5,7 +5,7 @@ to read what it left."""
 import json
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from builds import PATIENCE, good, run
@@ -44,13 +44,17 @@ def started(command, until, **popen):
 
 
 def fill(folder, process):
-    """Others fill the disk as long as the process goes on."""
+    """Others fill the disk as long as the process goes on. Returns its output and errors, which are read meanwhile: a
+    library that prints a line for each failed call would wait for its reader for ever."""
+    latest = time.monotonic() + PATIENCE
     with (folder / "of others").open("wb", buffering=0) as others:
-        while process.poll() is None:
+        while time.monotonic() < latest:
             try:
                 others.write(bytes(2**18))
             except OSError:
-                time.sleep(0.01)
+                with suppress(subprocess.TimeoutExpired):
+                    return process.communicate(timeout=0.01)
+    raise TimeoutError(f"{process.args} goes on on a full disk")
 
 
 def rank_processes(kernel, log):
