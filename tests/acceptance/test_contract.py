@@ -39,7 +39,7 @@ def read(folder, text):
 
 
 def refusal(folder, text):
-    """What is told of a contract behind its path."""
+    """The message with which a contract is refused, without the path at its beginning."""
     with pytest.raises(ContractError) as error:
         read(folder, text)
     assert str(error.value).startswith(f"{folder}/c.yaml") and "\n" not in str(error.value)
