@@ -12,7 +12,7 @@ from sessions_made import database, night, session, steady, table_of
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule, changes, findings, session_values
-from coffeecup.postprocess.history.events import BETTER, ENDED, WORSE, events, extent, near
+from coffeecup.postprocess.history.events import BETTER, ENDED, WORSE, events, extent, near, parts
 from coffeecup.postprocess.history.site_files import Acknowledgement
 
 RULE = Rule(Better.HIGHER)
@@ -125,6 +125,16 @@ def test_less_than_half_of_a_place_is_divided(tmp_path, affected, scopes):
     """Two kinds of tests lose at the same time; half of all is one event."""
     found = found_in(tmp_path, site(26, lambda *of, number: 0.7 if of in affected and number > 19 else 1))
     assert {event.scope: event.others for event in found} == scopes
+
+
+@pytest.mark.parametrize(("there", "divided"), [(4, [2, 1]), (5, [3])])
+def test_a_part_is_at_least_half_of_its_own_place(there, divided):
+    """Three series change, less than half of all; two of them are among the `there` series on file system 1."""
+    known = {
+        (f"{fs}{n}",): {"fs": fs, "name": f"{fs}{n}"} for fs, count in (("1", there), ("2", 5)) for n in range(count)
+    }
+    changed = [SimpleNamespace(series={"name": name}) for name in ("10", "11", "20")]
+    assert [len(part) for part in parts(known, changed)] == divided
 
 
 @pytest.mark.parametrize(
