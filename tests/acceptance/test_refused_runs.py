@@ -9,10 +9,21 @@ import time
 
 import logs_made
 import pytest
-import yaml
 from commands import run
 from conftest import Reframe
-from contracts_made import NONCE, Kernels, begin, clause, contract, evaluate, level, moved, provable, rebound
+from contracts_made import (
+    NONCE,
+    Kernels,
+    begin,
+    clause,
+    contract,
+    evaluate,
+    level,
+    moved,
+    provable,
+    rebound,
+    write_contract,
+)
 from logs_made_b_eff import AVERAGED, averaged_log
 from pages import Page
 from sessions_made import case, session
@@ -22,10 +33,9 @@ AGREED = contract(clause(**PLACE, repetitions=2, floor=1), clause(clause="again"
 
 
 def write(folder, **changed):
-    """Two clauses on the same runs."""
-    path = folder / "contract.yaml"
-    path.write_text(yaml.safe_dump(AGREED | changed))
-    return path
+    """Two clauses on the same runs. A field that is None is left out."""
+    stated = {name: value for name, value in (AGREED | changed).items() if value is not None}
+    return write_contract(folder, stated)
 
 
 def of_runs(folder, nonce, *mbytes):
@@ -59,10 +69,7 @@ def of_runs(folder, nonce, *mbytes):
 )
 def test_no_more_runs_are_refused_than_the_contract_allows(tmp_path, runs, allowed, outcome):
     """A run that two clauses refuse is one run. Terminal, page and document count it and say what to do."""
-    agreed = contract(*AGREED["clauses"])
-    agreed.pop("refused_runs")
-    path = tmp_path / "contract.yaml"
-    path.write_text(yaml.safe_dump(agreed if allowed is None else agreed | {"refused_runs": allowed}))
+    path = write(tmp_path, refused_runs=allowed)
     done, result = evaluate(tmp_path, of_runs(tmp_path, begin(path), *runs))
     refused = runs.count(None)
     assert (done.exit_code, result["result"]) == (0 if outcome == "pass" else 1, outcome)
@@ -98,8 +105,7 @@ def test_the_contract_in_sentences_states_how_many(tmp_path):
 
 
 def test_a_kernel_that_is_killed_in_a_session_of_reframe_is_a_refused_run(tmp_path):
-    path = tmp_path / "contract.yaml"
-    path.write_text(yaml.safe_dump(contract(clause(official=False, floor=1, repetitions=1), refused_runs=0)))
+    path = write_contract(tmp_path, contract(clause(official=False, floor=1, repetitions=1), refused_runs=0))
     nonce, kernels = begin(path), Kernels(tmp_path)
     kernels.leave("b_eff", [moved(level(1000), nonce, time.time()), moved(level(100), nonce, time.time())])
     kernel = kernels.bin / "b_eff"

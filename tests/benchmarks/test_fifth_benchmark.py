@@ -55,14 +55,8 @@ def hashes(folder):
 def tree(tmp_path_factory):
     """A copy of this tree with the made-up benchmark added, two sessions that ran it, and `coffeecup` of the copy."""
     folder = tmp_path_factory.mktemp("fifth") / "tree"
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name in listed.stdout.split():
+    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.check_output(words, cwd=ROOT, text=True).split():
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
@@ -84,28 +78,16 @@ def tree(tmp_path_factory):
     clean |= {"PYTHONPATH": str(folder), "RFM_SQLITE_DB_FILE": str(folder.parent / "results.db")}
 
     def run(*command, cwd=folder.parent, **more):
-        return subprocess.run(
-            list(map(str, command)),
-            cwd=cwd,
-            env=clean | more,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE,
-        )
+        words, how = list(map(str, command)), {"cwd": cwd, "env": clean | more, "timeout": PATIENCE}
+        return subprocess.run(words, capture_output=True, text=True, check=False, **how)
 
     contract, after = folder.parent / "contract.yaml", []
     contract.write_text(CONTRACT)
     for _ in (1, 2):
         begun = run(COFFEECUP, "accept", "begin", contract, *after)
-        done = run(
-            "make",
-            "--old-file=setup",
-            "run",
-            "REFRAME_OPTIONS=-n ^barrier%num_processes=2 -S builder=cmake",
-            cwd=folder,
-            COFFEECUP_ACCEPTANCE=begun.stdout.strip().partition("=")[2],
-        )
+        options = "REFRAME_OPTIONS=-n ^barrier%num_processes=2 -S builder=cmake"
+        nonce = begun.stdout.strip().partition("=")[2]
+        done = run("make", "--old-file=setup", "run", options, cwd=folder, COFFEECUP_ACCEPTANCE=nonce)
         assert done.returncode == 0, done.stdout + done.stderr
         after = ["--after", max(folder.glob("output/*/session.json"))]
     sessions = sorted(folder.glob("output/*/session.json"))
@@ -126,13 +108,8 @@ def tree(tmp_path_factory):
 def test_no_file_that_was_there_had_to_change(tree):
     after = hashes(tree.folder)
     assert {name: after.get(name) for name in tree.before} == tree.before
-    assert {path.parts[0] for path in after.keys() - tree.before.keys()} == {
-        "kernels",
-        "postprocess",
-        "reframe_checks",
-        "reference_values",
-        "spack-repo",
-    }
+    places = {path.parts[0] for path in after.keys() - tree.before.keys()}
+    assert places == {"kernels", "postprocess", "reframe_checks", "reference_values", "spack-repo"}
 
 
 def test_make_run_takes_its_quick_form_watches_it_and_reports_it(tree):
@@ -162,13 +139,11 @@ def test_it_is_a_package_of_the_spack_environment(tree):
 def test_it_is_scored_and_plotted(tree, tmp_path):
     [score] = json.loads(tree.coffeecup("score", "--json", tree.log).stdout)
     assert score["benchmark"] == "barrier" and list(score["metrics"]) == ["barrier_time", "slowest_barrier_time"]
-    measured = [
-        record["elapsed_seconds"] for record in map(json.loads, tree.log.open()) if record["record"] == "measurement"
-    ]
-    assert score["metrics"]["barrier_time"]["value"] == pytest.approx(sorted(measured)[1] / 1000 * 1e6)
-    done = tree.coffeecup(
-        "report", tree.log, "--session", tree.sessions[1], "-o", tmp_path / "r.html", "--figures", tmp_path / "figures"
-    )
+    records = map(json.loads, tree.log.open())
+    measured = sorted(record["elapsed_seconds"] for record in records if record["record"] == "measurement")
+    assert score["metrics"]["barrier_time"]["value"] == pytest.approx(measured[1] / 1000 * 1e6)
+    written = ["-o", tmp_path / "r.html", "--figures", tmp_path / "figures"]
+    done = tree.coffeecup("report", tree.log, "--session", tree.sessions[1], *written)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "r.html").read_text()
     assert "… slowest repetition" in page and "Message Passing Interface Forum" in page and "Rabenseifner" not in page
@@ -190,12 +165,8 @@ def test_a_log_that_breaks_its_rules_or_its_schema_is_refused(tree, tmp_path):
 
 
 def test_it_is_judged_by_its_reference_and_by_a_contract(tree, tmp_path):
-    [case] = [
-        case
-        for run in json.loads(tree.sessions[0].read_text())["runs"]
-        for case in run["testcases"]
-        if not case["fixture"]
-    ]
+    runs = json.loads(tree.sessions[0].read_text())["runs"]
+    [case] = [case for run in runs for case in run["testcases"] if not case["fixture"]]
     value, reference, _, upper, unit, result = case["perfvalues"]["local:default:barrier_time"]
     assert (reference, upper, unit, result) == (1e6, 0.5, "us", "pass") and 0 < value < 1e6
     done = tree.coffeecup("accept", tree.contract, *tree.sessions, "-o", tmp_path / "a.html")

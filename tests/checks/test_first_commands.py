@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from builds import ROOT
+from check_runs import configuration
 from conftest import LOCAL, REFRAME
 from reframe.frontend.filters import have_any_name
 
@@ -62,28 +63,16 @@ def test_one_core_is_refused_where_processes_may_not_share_it(reframe, no_schedu
 
 # The examples of the pages
 
-CLUSTER = """
-site_configuration = {
-    "systems": [{
-        "name": "cluster", "hostnames": [".*"], "prefix": "output/cluster",
-        "partitions": [
-            {"name": name, "scheduler": "slurm", "launcher": "srun", "environs": ["mpi"],
-             "features": ["gpu", "load"],
-             "extras": {"num_nodes": nodes, "cores_per_node": 24, "devices_per_node": 4, "device_memory": "cuda",
-                        "file_systems": [{"name": name, "directory": "/tmp"} for name in ("scratch", "scratch2")]}}
-            for name, nodes in (("node", 1), ("nodes", 8))
-        ],
-    }],
-    "environments": [{"name": "mpi", "cc": "mpicc"}],
-}
-"""
+FILE_SYSTEMS = [{"name": name, "directory": "/tmp"} for name in ("scratch", "scratch2")]
+OF_NODE = {"cores_per_node": 24, "devices_per_node": 4, "device_memory": "cuda", "file_systems": FILE_SYSTEMS}
 
 
 @pytest.fixture
 def cluster(tmp_path):
-    path = tmp_path / "cluster.py"
-    path.write_text(CLUSTER)
-    return path
+    batch = {"scheduler": "slurm", "launcher": "srun", "features": ["gpu", "load"]}
+    sizes = {"node": 1, "nodes": 8}
+    partitions = [batch | {"name": name, "extras": OF_NODE | {"num_nodes": count}} for name, count in sizes.items()]
+    return configuration(tmp_path, *partitions, of="cluster")
 
 
 def pages():

@@ -13,18 +13,10 @@ from itertools import pairwise
 import pytest
 import slurm_made
 from builds import OPEN_MPI, PATIENCE
+from check_runs import configuration, prebuilt
 from conftest import Reframe
 
 CHECKS = ("b_eff_io", "ftio", "priomark")
-SETTINGS = """
-site_configuration = {{
-    "systems": [{{"name": "made", "hostnames": [".*"], "partitions": [
-        {{"name": name, "scheduler": {scheduler!r}, "launcher": "mpirun", "access": {access!r}, "environs": ["mpi"], "max_jobs": 20,
-         "env_vars": {variables!r}, "resources": [{{"name": "whole_nodes", "options": []}}],
-         "extras": {{"cores_per_node": 2, "num_nodes": 1, "file_systems": {systems!r}}}}} for name in {names!r}]}}],
-    "environments": [{{"name": "mpi", "cc": "mpicc"}}],
-}}
-"""  # noqa: E501
 
 
 @pytest.fixture
@@ -37,20 +29,17 @@ def kernels(tmp_path):
         for name in CHECKS:
             (folder / name).write_text(f'#!/bin/sh\n[ "$1" = --version ] || sleep {seconds}\n')
             (folder / name).chmod(0o755)
-        return ["-r", "-n", "_io|ftio|priomark", "-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
+        return ["-r", "-n", "_io|ftio|priomark", *prebuilt(folder)]
 
     return make
 
 
 def settings(folder, scheduler, directories, names=("p",), access=(), variables=()):
     systems = [{"name": name, "directory": str(directory)} for name, directory in directories.items()]
-    path = folder / "made.py"
-    path.write_text(
-        SETTINGS.format(
-            scheduler=scheduler, access=list(access), systems=systems, names=list(names), variables=list(variables)
-        )
-    )
-    return path
+    common = {"scheduler": scheduler, "launcher": "mpirun", "access": list(access), "max_jobs": 20}
+    common |= {"env_vars": list(variables), "resources": [{"name": "whole_nodes", "options": []}]}
+    common |= {"extras": {"cores_per_node": 2, "num_nodes": 1, "file_systems": systems}}
+    return configuration(folder, *(common | {"name": name} for name in names))
 
 
 def scripts(folder):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sessions_made import case, database, night, nights, session, table_of
+from sessions_made import case, database, each_night, night, nights, session, table_of
 from test_history import HIGHER
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
@@ -118,21 +118,15 @@ def test_the_metrics_of_a_test_stand_in_the_order_of_its_benchmark(tmp_path):
 def test_the_newest_session_stands_beside_the_median_of_the_earlier_ones(tmp_path):
     """Headlines only. Four processes are measured for the first time, eight were not in the newest session."""
     sizes = {0: (2, 8), 1: (2,), 2: (2,), 3: (2, 4)}
-    sessions = [
-        session(
-            [
-                case({"ping_pong_latency": (1.0, "us"), "b_eff": (100.0 * size + number, "MByte/s")}, processes=size)
-                for size in wanted
-            ],
-            night(number),
-        )
-        for number, wanted in sizes.items()
-    ]
+
+    def measured(number, size):
+        rate = 100.0 * size + number
+        return case({"ping_pong_latency": (1.0, "us"), "b_eff": (rate, "MByte/s")}, processes=size)
+
+    sessions = each_night(4, lambda number: [measured(number, size) for size in sizes[number]])
     front = newest(*standing_of(tmp_path, *sessions))
-    assert front[["processes", "metric", "value", "sessions"]].to_numpy().tolist() == [
-        [2, "b_eff", 203, 3],
-        [4, "b_eff", 403, 0],
-    ]
+    rows = front[["processes", "metric", "value", "sessions"]].to_numpy().tolist()
+    assert rows == [[2, "b_eff", 203, 3], [4, "b_eff", 403, 0]]
     assert front["earlier"].iloc[0] == 201 and np.isnan(front["earlier"].iloc[1])
 
 
@@ -141,10 +135,8 @@ def test_two_sizes_show_how_a_bandwidth_scales_and_one_does_not(tmp_path):
     rates = [case({"b_eff": (200.0, "MByte/s")}, processes=size) for size in (2, 4)]
     alone = case({"b_eff_io": (200.0, "MByte/s")}, benchmark="b_eff_io")
     table = scaling(standing_of(tmp_path, session([*rates, alone]))[1])
-    assert table[["benchmark", "per_process", "efficiency"]].to_numpy().tolist() == [
-        ["b_eff", 100, 1],
-        ["b_eff", 50, 0.5],
-    ]
+    rows = table[["benchmark", "per_process", "efficiency"]].to_numpy().tolist()
+    assert rows == [["b_eff", 100, 1], ["b_eff", 50, 0.5]]
 
 
 # --- changes of level -------------------------------------------------------------------------------------------------
@@ -257,21 +249,13 @@ def test_a_unit_that_changed_is_told_with_its_first_session(tmp_path):
 def test_series_of_any_length_are_judged_from_twelve_sessions_on(tmp_path):
     """Three metrics that halve in the 31st of 40 sessions, of which one has been measured for 20 sessions, and one for
     11."""
-    sessions = [
-        session(
-            [
-                case(
-                    {
-                        metric: ((1.0 if number < 30 else 0.5) + 0.001 * (number % 2), "MByte/s")
-                        for metric, first in (("b_eff", 0), ("ping_pong_bandwidth", 20), ("b_eff_at_l_max", 29))
-                        if number >= first
-                    }
-                )
-            ],
-            night(number),
-        )
-        for number in range(40)
-    ]
+    begins = {"b_eff": 0, "ping_pong_bandwidth": 20, "b_eff_at_l_max": 29}
+
+    def cases(n):
+        value = (1.0 if n < 30 else 0.5) + 0.001 * (n % 2)
+        yield case({metric: (value, "MByte/s") for metric, begin in begins.items() if n >= begin})
+
+    sessions = each_night(40, cases)
     site = site_of(session_values(table_of(tmp_path, sessions)))
     assert {len(one.measured): len(one.shifts) for one in site.levels} == {40: 1, 20: 1}
 

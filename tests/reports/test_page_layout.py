@@ -8,14 +8,14 @@ import re
 
 import logs_made
 import pytest
-from commands import run
+from commands import run, said
 from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
 from pages import Page, measured, needs_browser
 from pypdf import PdfReader
-from sessions_made import case, database, night, session, steady
+from sessions_made import case, database, each_night, steady
 
 from coffeecup.postprocess.reports import page as report
 from coffeecup.postprocess.show import plots
@@ -53,20 +53,15 @@ def written(logs, tmp_path_factory):
     assert done.exit_code in (0, 1), done.output
     noise = [*steady(20, 1000.0, 0.01), *steady(6, 800.0, 0.01, seed=2)]
     shown = re.search(r'id="sha256-([0-9a-f]{64})"', (folder / "report.html").read_text())[1]
-    cases = [
-        [
-            case(
-                {"b_eff": (rate * size, 900 * size, -0.1, None, "MByte/s", "pass"), "ping_pong_latency": (2.0, "us")},
-                processes=size,
-                system="a-system-with-a-long-name",
-                partition="a_partition_with_a_long_name",
-                log_sha256=shown if size == 4 and number == len(noise) - 1 else "0" * 64,
-            )
-            for size in (2, 4, 8)
-        ]
-        for number, rate in enumerate(noise)
-    ]
-    stored = database(folder / "results.db", [session(made, night(number)) for number, made in enumerate(cases)])
+    place = {"system": "a-system-with-a-long-name", "partition": "a_partition_with_a_long_name"}
+
+    def cases(number):
+        for size in (2, 4, 8):
+            values = {"b_eff": (noise[number] * size, 900 * size, -0.1, None, "MByte/s", "pass")}
+            hash_ = shown if size == 4 and number == len(noise) - 1 else "0" * 64
+            yield case(values | {"ping_pong_latency": (2.0, "us")}, processes=size, log_sha256=hash_, **place)
+
+    stored = database(folder / "results.db", each_night(len(noise), cases))
     done = run("site", "report", stored, "-o", folder / "site.html", "--compare", "time=2026-01-20,2026-01-20")
     assert done.exit_code == 0, done.output
     return folder
@@ -246,4 +241,4 @@ def test_the_site_page_leads_to_the_report_on_the_last_run_if_it_exists(written,
     [target] = outward(elsewhere.read_text())
     assert (elsewhere.parent / target.partition("#")[0]).resolve() == (written / "report.html").resolve()
     refused = run("site", "report", written / "results.db", "-o", elsewhere, "--reports", tmp_path / "none")
-    assert refused.exit_code == 2 and "is not a folder" in " ".join(refused.output.replace("│", " ").split())
+    assert refused.exit_code == 2 and "is not a folder" in said(refused)

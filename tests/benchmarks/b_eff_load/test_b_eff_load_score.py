@@ -11,24 +11,8 @@ import pandas as pd
 import pytest
 from mutator import kernel_log
 
+from coffeecup.postprocess.benchmarks.b_eff_load import reduction
 from coffeecup.postprocess.benchmarks.b_eff_load.records import Load, Loaded
-from coffeecup.postprocess.benchmarks.b_eff_load.reduction import (
-    Phases,
-    complete_repetitions,
-    factors,
-    load_bandwidth,
-    measurement_table,
-    metrics_of,
-    of_busiest_node,
-    of_groups,
-    of_units,
-    of_victim_node,
-    phase_of,
-    slowdown,
-    slowdown_at,
-    slowdown_of_pattern,
-    units,
-)
 from coffeecup.postprocess.benchmarks.scoring import read_log
 from coffeecup.postprocess.logs.reader import Log
 
@@ -64,7 +48,7 @@ def made(loads=(), loops=(), kinds=("incast", "alltoall"), repetitions=2, **more
 
 
 # The phases before and after take 1 s together on average, or 2 s; those with load 3 and 4 s.
-PHASES = Phases(
+PHASES = reduction.Phases(
     {1: loop(3.0, calls(98, 2)), LONG: loop(4.0, calls(1, 99))},
     {1: loop(0.5, calls(50)), LONG: loop(1.0)},
     {1: loop(1.5, calls(49, 1)), LONG: loop(3.0, calls(100))},
@@ -72,20 +56,20 @@ PHASES = Phases(
 
 
 def test_load_is_compared_with_the_mean_of_the_phases_around_it():
-    assert (slowdown(PHASES, 1), slowdown(PHASES, LONG)) == (3.0, 2.0)
-    longer = Phases({1: SimpleNamespace(elapsed_seconds=12.0, loop_length=2)}, PHASES.before, PHASES.after)
-    assert slowdown(longer, 1) == 6.0
+    assert (reduction.slowdown(PHASES, 1), reduction.slowdown(PHASES, LONG)) == (3.0, 2.0)
+    longer = reduction.Phases({1: SimpleNamespace(elapsed_seconds=12.0, loop_length=2)}, PHASES.before, PHASES.after)
+    assert reduction.slowdown(longer, 1) == 6.0
 
 
 def test_percentiles_are_those_of_both_phases_without_load_together():
     """Of 100 exchanges, two or one took 12 s: the 99th is 12 s with load, 1.5 s without. A phase without a histogram
     counts nothing."""
-    assert (slowdown_at(PHASES, 1, 0.5), slowdown_at(PHASES, 1, 0.99)) == (1.0, 8.0)
-    assert slowdown_at(PHASES, LONG, 0.5) == 8.0
+    assert (reduction.slowdown_at(PHASES, 1, 0.5), reduction.slowdown_at(PHASES, 1, 0.99)) == (1.0, 8.0)
+    assert reduction.slowdown_at(PHASES, LONG, 0.5) == 8.0
 
 
 def test_a_pattern_is_slower_by_its_mean_bandwidth_over_the_lengths():
-    assert slowdown_of_pattern(PHASES) == pytest.approx((1 / 1 + LONG / 2) / (1 / 3 + LONG / 4), rel=1e-12)
+    assert reduction.slowdown_of_pattern(PHASES) == pytest.approx((1 / 1 + LONG / 2) / (1 / 3 + LONG / 4), rel=1e-12)
 
 
 def loops_of(repetition, pattern, *seconds):
@@ -112,21 +96,21 @@ LOOPS = [*loops_of(1, "ring-1", *RING), *loops_of(1, "random-01", *RANDOM), *loo
 def test_each_load_has_the_phases_beside_it_in_complete_repetitions():
     """Phases: none, incast, none, alltoall, none. The second repetition stopped before the random pattern."""
     log = made(loops=LOOPS)
-    assert (phase_of(log.plan, "incast"), phase_of(log.plan, "alltoall")) == (1, 3)
-    assert complete_repetitions(log) == [1]
-    found = units(log, "alltoall")
+    assert (reduction.phase_of(log.plan, "incast"), reduction.phase_of(log.plan, "alltoall")) == (1, 3)
+    assert reduction.complete_repetitions(log) == [1]
+    found = reduction.units(log, "alltoall")
     assert list(found) == [(1, "ring-1"), (1, "random-01")]
     ring = found[1, "ring-1"]
     assert [phase[1].elapsed_seconds for phase in (ring.loaded, ring.before, ring.after)] == [90.0, 20.0, 40.0]
-    assert complete_repetitions(made(loops=[*LOOPS, *loops_of(2, "random-01", *RANDOM)])) == [1, 2]
+    assert reduction.complete_repetitions(made(loops=[*LOOPS, *loops_of(2, "random-01", *RANDOM)])) == [1, 2]
 
 
 def test_factors_of_units():
-    ring, random = factors(made(loops=LOOPS), "alltoall").to_dict("records")
+    ring, random = reduction.factors(made(loops=LOOPS), "alltoall").to_dict("records")
     assert (ring["repetition"], ring["pattern"], ring["group"]) == (1, "ring-1", "ring")
     assert (ring["b_eff_at_l_max_impact"], random["b_eff_at_l_max_impact"]) == (3.0, 4.0)
     assert (ring["b_eff_impact"], random["b_eff_impact"]) == (pytest.approx(3.0), pytest.approx(4.0))
-    ring = factors(made(loops=LOOPS), "incast").iloc[0]
+    ring = reduction.factors(made(loops=LOOPS), "incast").iloc[0]
     names = ("latency_impact", "latency_impact_99", "bandwidth_impact", "bandwidth_impact_99")
     assert [ring[name] for name in names] == [1.0, 8.0, 8.0, 8.0]
 
@@ -134,12 +118,14 @@ def test_factors_of_units():
 def test_groups_weigh_the_same_whatever_their_patterns():
     """Logarithms: the geometric means of the groups are 4 and 1, that of both is 2."""
     found = pd.DataFrame({"group": ["ring", "random", "ring"], "x": [2.0, 1.0, 8.0]})
-    assert of_groups(found, "x")[0] == pytest.approx(2.0)
-    assert of_groups(pd.DataFrame({"group": ["ring", "random"], "x": [2.0, 8.0]}), "x") == pytest.approx((4, 2, 8))
+    assert reduction.of_groups(found, "x")[0] == pytest.approx(2.0)
+    assert reduction.of_groups(pd.DataFrame({"group": ["ring", "random"], "x": [2.0, 8.0]}), "x") == pytest.approx(
+        (4, 2, 8)
+    )
 
 
 def test_the_value_of_units_is_their_median_with_its_interval():
-    assert of_units(pd.Series([6.0, 1, 2, 3, 5, 4])) == (3.5, 1, 6)
+    assert reduction.of_units(pd.Series([6.0, 1, 2, 3, 5, 4])) == (3.5, 1, 6)
 
 
 def moved(load, received, sent, seconds):
@@ -157,8 +143,8 @@ LOADS = [
 
 def test_bandwidth_of_the_load_is_what_it_received_or_wrote_and_read():
     log = made(LOADS)
-    assert [load_bandwidth(log, kind) for kind in ("incast", "io", "broadcast")] == [2.0, 3.0, 9.0]
-    metrics = metrics_of(made([LOADS[0], LOADS[4]], LOOPS))
+    assert [reduction.load_bandwidth(log, kind) for kind in ("incast", "io", "broadcast")] == [2.0, 3.0, 9.0]
+    metrics = reduction.metrics_of(made([LOADS[0], LOADS[4]], LOOPS))
     assert (metrics["load_bandwidth_incast"], metrics["load_bandwidth_alltoall"]) == (1.5, 9.0)
     assert metrics["b_eff_at_l_max_impact_alltoall"] == pytest.approx(sqrt(3 * 4))
     assert metrics["latency_impact_99_incast"] == (8 + 1) / 2, "the median of the units"
@@ -167,29 +153,21 @@ def test_bandwidth_of_the_load_is_what_it_received_or_wrote_and_read():
 
 
 def test_the_busiest_node_receives_an_incast_sends_a_broadcast_and_is_one_of_three_otherwise():
-    found = [of_busiest_node(made(), record) for record in LOADS[1:]]
+    found = [reduction.of_busiest_node(made(), record) for record in LOADS[1:]]
     assert found == [2.5e6, 1e6, 3e6, 3e6]
 
 
 def test_a_victims_node_receives_what_random_patterns_send_without_load():
     """6 messages of 100 byte to two nodes, in 1, 2 and 4 s: the median is 150 byte/s."""
-    loops = [
-        loop(seconds, pattern=pattern, message_bytes=length, load=load)
-        for seconds, pattern, length, load in (
-            (1.0, "random-01", LONG, None),
-            (2.0, "random-01", LONG, None),
-            (4.0, "random-01", LONG, None),
-            (9.0, "random-01", LONG, "incast"),
-            (9.0, "random-01", 1, None),
-            (9.0, "ring-1", LONG, None),
-        )
-    ]
-    assert of_victim_node(made(loops=loops)) == 150.0
+    counted = [loop(seconds, pattern="random-01", message_bytes=LONG, load=None) for seconds in (1.0, 2.0, 4.0)]
+    others = (("random-01", LONG, "incast"), ("random-01", 1, None), ("ring-1", LONG, None))
+    loops = counted + [loop(9.0, pattern=name, message_bytes=length, load=load) for name, length, load in others]
+    assert reduction.of_victim_node(made(loops=loops)) == 150.0
 
 
 def test_rows_state_their_phase_and_load(tmp_path):
     """Phases with an even number have no load (docs/log.md)."""
     records = kernel_log("b_eff_load")
-    table = measurement_table([read_log(logs_made.write(tmp_path / "log.jsonl", records))])
+    table = reduction.measurement_table([read_log(logs_made.write(tmp_path / "log.jsonl", records))])
     expected = [(r["phase"], r["load"] if r["phase"] % 2 else "none") for r in records if r["record"] == "loaded"]
     assert list(table[["phase", "load"]].itertuples(index=False, name=None)) == expected

@@ -20,6 +20,10 @@ def model(processes=None, **fields):
     return Model(described, processes or described.design.processes, Calibration())
 
 
+def limits_of(**fields):
+    return {limit.pattern: limit for limit in model(**fields).limits}
+
+
 # --- networks --------------------------------------------------------------------------------------------------------
 
 
@@ -132,24 +136,26 @@ def test_crossbar_of_eight_on_paper():
     x = (L_MAX + 16) / NIC
     pairs, rings = 8 * L_MAX / (SOFTWARE + x), 16 * L_MAX / (SOFTWARE + 2 * x)
     found = model(network="crossbar", nodes=8).metrics()
-    assert found["b_eff_at_l_max"] == pytest.approx(((pairs * rings**5) ** (1 / 6) * rings) ** 0.5 / 1e6)
-    assert found["b_eff_at_l_max_rings_per_process"] == pytest.approx((pairs * rings**5) ** (1 / 6) / 8e6)
-    assert found["b_eff_at_l_max_random_per_process"] == pytest.approx(rings / 8e6)
-    assert found["ping_pong_bandwidth"] == pytest.approx(L_MAX / (SOFTWARE + x) / 1e6)
-    assert found["ping_pong_latency"] == pytest.approx((SOFTWARE + 17 / NIC) * 1e6)
-    # short: the second message's software time hides the transfer of the first
-    assert found["ring_latency"] == pytest.approx(((SOFTWARE + 17 / NIC) * (2 * SOFTWARE) ** 5) ** (1 / 6) * 1e6)
-    assert found["l_max"] == 1
-    assert found["time_to_communicate_total_memory"] == pytest.approx(8 * 2**27 / (found["b_eff"] * 1e6))
+    expected = {
+        "b_eff_at_l_max": ((pairs * rings**5) ** (1 / 6) * rings) ** 0.5 / 1e6,
+        "b_eff_at_l_max_rings_per_process": (pairs * rings**5) ** (1 / 6) / 8e6,
+        "b_eff_at_l_max_random_per_process": rings / 8e6,
+        "ping_pong_bandwidth": L_MAX / (SOFTWARE + x) / 1e6,
+        "ping_pong_latency": (SOFTWARE + 17 / NIC) * 1e6,
+        # short: the second message's software time hides the transfer of the first
+        "ring_latency": ((SOFTWARE + 17 / NIC) * (2 * SOFTWARE) ** 5) ** (1 / 6) * 1e6,
+        "l_max": 1,
+        "time_to_communicate_total_memory": 8 * 2**27 / (found["b_eff"] * 1e6),
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
 def test_torus_on_paper():
     """4 x 2 nodes in a ring of all: each link carries one message, at 0.4 GByte/s, each adapter two."""
-    shown = model(network="torus", nodes=8, shape="4x2", link="0.4GB/s")
-    limits = {limit.pattern: limit for limit in shown.limits}
+    limits = limits_of(network="torus", nodes=8, shape="4x2", link="0.4GB/s")
     assert limits["ring-6"].mbyte_per_second == pytest.approx(16 * L_MAX / (SOFTWARE + (L_MAX + 16) / 0.4e9) / 1e6)
     assert limits["ring-6"].link.startswith("link ")
-    fast = {limit.pattern: limit for limit in model(network="torus", nodes=8, shape="4x2").limits}
+    fast = limits_of(network="torus", nodes=8, shape="4x2")
     assert fast["ring-6"].mbyte_per_second == pytest.approx(16 * L_MAX / (SOFTWARE + 2 * (L_MAX + 16) / NIC) / 1e6)
     assert fast["ring-6"].link.startswith("out of the adapter")
 
@@ -210,29 +216,22 @@ def test_nodes_with_shared_memory_on_paper():
     """Two nodes of four: pairs put 4 messages into the memory of a node, rings of four 8, one ring of all 6, and two
     on each adapter."""
     stated = {"network": "crossbar", "nodes": 2, "per_node": 4, "shared_memory": "2GB/s", "memory_latency": "1us"}
-    limits = {limit.pattern: limit for limit in model(**stated).limits}
-    software = {"ring-1": 1e-6, "ring-2": 1e-6, "ring-6": 1e-6}  # overhead is the smaller latency
-    memory_messages = {"ring-1": 4, "ring-2": 8, "ring-6": 6}
-    sent = {"ring-1": 8, "ring-2": 16, "ring-6": 16}
-    for name, count in memory_messages.items():
-        seconds = software[name] + count * (L_MAX + 16) / 2e9
-        assert limits[name].mbyte_per_second == pytest.approx(sent[name] * L_MAX / seconds / 1e6)
+    limits = limits_of(**stated)
+    for name, count, sent in (("ring-1", 4, 8), ("ring-2", 8, 16), ("ring-6", 6, 16)):
+        seconds = 1e-6 + count * (L_MAX + 16) / 2e9  # overhead is the smaller latency
+        assert limits[name].mbyte_per_second == pytest.approx(sent * L_MAX / seconds / 1e6)
         assert limits[name].link == "memory of node 0"
-    limits = {limit.pattern: limit for limit in model(**stated | {"shared_memory": "20GB/s"}).limits}
+    limits = limits_of(**stated | {"shared_memory": "20GB/s"})
     assert limits["ring-6"].mbyte_per_second == pytest.approx(16 * L_MAX / (SOFTWARE + 2 * (L_MAX + 16) / NIC) / 1e6)
 
 
 def test_placement_adapters_and_processes_on_paper():
     """Round robin: neighbours are on different nodes, so four processes with two messages each use the adapter."""
     stated = {"network": "crossbar", "nodes": 2, "per_node": 4, "placement": "round_robin"}
-
-    def at_l_max(**more):
-        return {limit.pattern: limit.mbyte_per_second for limit in model(**stated, **more).limits}["ring-6"]
-
     x = (L_MAX + 16) / NIC
-    assert at_l_max() == pytest.approx(16 * L_MAX / (SOFTWARE + 8 * x) / 1e6)
-    assert at_l_max(nics=2) == pytest.approx(16 * L_MAX / (SOFTWARE + 4 * x) / 1e6)
-    assert at_l_max(nics=2, process="0.1GB/s") == pytest.approx(16 * L_MAX / (SOFTWARE + 2 * 10 * x) / 1e6)
+    for more, times_x in (({}, 8), ({"nics": 2}, 4), ({"nics": 2, "process": "0.1GB/s"}, 2 * 10)):
+        expected = 16 * L_MAX / (SOFTWARE + times_x * x) / 1e6
+        assert limits_of(**stated, **more)["ring-6"].mbyte_per_second == pytest.approx(expected)
 
 
 def test_hops_add_their_latency():
