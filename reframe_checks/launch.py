@@ -118,6 +118,11 @@ class SizedRun(rfm.RegressionTestPlugin):
 def refuse_incomplete_jobs(partition):
     """Ends the session if jobs on the partition would get less than they use."""
     scheduler, launcher = partition.scheduler.registered_name, partition.launcher_type.registered_name
+    if scheduler == "flux":  # whose jobs ReFrame makes from neither `access` nor `resources`
+        refuse(
+            f"partition {partition.fullname!r}: ReFrame's jobs for flux request a single core, whatever a check needs, "
+            "and no configuration changes that; the extra 'kernels': [] leaves the partition out"
+        )
     if scheduler not in INCOMPLETE or WHOLE_NODES in dict(partition.resources):
         return
     if scheduler == "lsf" and launcher in LAUNCHERS_BY_NODES:

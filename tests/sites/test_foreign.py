@@ -240,6 +240,20 @@ def test_jobs_that_request_too_little_are_refused_until_the_site_completes_them(
     assert "mpirun -np 128 " in script.read_text()
 
 
+def test_jobs_of_flux_are_refused_because_they_request_one_core(foreign, tmp_path, monkeypatch):
+    """ReFrame needs Flux's bindings: these are names only, and no job is made."""
+    (tmp_path / "bindings" / "flux").mkdir(parents=True)
+    (tmp_path / "bindings" / "flux" / "__init__.py").write_text("")
+    (tmp_path / "bindings" / "flux" / "job.py").write_text("class FluxExecutor: ...\nclass JobspecV1: ...\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "bindings"))
+    batch = partition("batch", "flux", "mpirun", ["gnu-mpi"], extras={"cores_per_node": 64, "num_nodes": 2})
+    refused = foreign([of_cores("small"), batch]).session
+    assert refused.returncode == 1 and not refused.cases and "Traceback" not in refused.output
+    assert refused.output.count("partition 'centre:batch': ReFrame's jobs for flux request a single core, ") == 1
+    batch["extras"]["kernels"] = []
+    assert foreign([of_cores("small"), batch]).b_eff == [("small", "gnu-mpi", 8), ("small", "gnu-mpi", 16)]
+
+
 # On 2 nodes x 64, FTIO's smallest matrix has 16 GiB (i = 16, N = 16^2 x 128), moved 11 times in each of 3 repetitions:
 # 5669 s at 50 MByte/s for each node and 10 minutes; a tenth of it and 1 minute on fast storage, which are 10.4 minutes.
 OF_FTIO = {1440: "1:44:29", 11: "0:11:0", 10: ""}
