@@ -283,14 +283,9 @@ def site_of(values: pd.DataFrame, rules: RuleOf = own_rule) -> Site:
     rule = [rules(dict(series.iloc[-1][RULED])) for series in judged]
     measured = [without_hosts(series["value"].to_numpy(), series["hosts"].to_numpy()) for series in judged]
     limit, usual = threshold(sum(one.better != Better.NEITHER for one in rule)), usual_correlation(measured)
-    shifts: dict[int, list[Shift]] = {}
-    for length in {len(series) for series in measured}:
-        alike = [place for place, series in enumerate(measured) if len(series) == length]
-        smallest = np.array([rule[place].smallest_change for place in alike])
-        better = np.array([rule[place].sign for place in alike])
-        found = detections(np.array([measured[place] for place in alike]), limit, smallest, better, usual)
-        shifts |= dict(zip(alike, found))
-    kept = [settled(series, shifts[place], limit, usual) for place, series in enumerate(measured)]
+    smallest, better = np.array([one.smallest_change for one in rule]), np.array([one.sign for one in rule])
+    found = detections(measured, limit, smallest, better, usual)
+    kept = [settled(series, shifts, limit, usual) for series, shifts in zip(measured, found)]
     return Site([Levels(*one) for one in zip(judged, measured, rule, kept)], limit, usual)
 
 

@@ -7,7 +7,9 @@ threshold follows from the number of series and the promise of FALSE_ALARMS; doc
 tests/evidence/bench_history.py and bench_real_year.py show it.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush, heappushpop
 from statistics import NormalDist
 
 import numpy as np
@@ -35,6 +37,7 @@ NIGHTS = 90
 LOOKS = 3000.0  # independent looks that NIGHTS looks at all places of a change are worth; determined by simulation
 IMPROVEMENT = 0.7  # added to the limit of a change for the better
 SERIES_OF_A_SITE, SESSIONS_OF_A_SITE = 10, 20  # fewer series, or shorter ones, do not tell what is usual at a site
+TIE = 1e-9  # of sums of absolute deviations, relative to that of all
 UNLIKELY = 0.05  # of a date, in comparison with the likeliest one
 
 
@@ -105,8 +108,38 @@ def deviations(part: np.ndarray) -> np.ndarray:
     """The sums of absolute deviations from the medians of both levels, with the new level of a series (sessions,) from
     each of its sessions on but the first."""
     kept = bounded(part[None])[-1][0]
-    both = ((kept[:at], kept[at:]) for at in range(1, len(part)))
-    return np.array([sum(float(np.abs(level - np.median(level)).sum()) for level in two) for two in both])
+    forwards, backwards = around_medians(kept), around_medians(kept[::-1])
+    return np.array(forwards[:-1]) + backwards[-2::-1]
+
+
+def around_medians(values: np.ndarray) -> list[float]:
+    """The sums of absolute deviations from the median of the first 1, 2, ... values (sessions,): what is above it minus
+    what is below."""
+    low: list[float] = []  # negative, so that the heap begins with the largest
+    high: list[float] = []
+    below, above, sums = 0.0, 0.0, []
+    for value in values.tolist():
+        largest = -heappushpop(low, -value)
+        heappush(high, largest)
+        below, above = below + value - largest, above + largest
+        if len(high) > len(low) + 1:
+            least = heappop(high)
+            heappush(low, -least)
+            below, above = below + least, above - least
+        sums.append(above - below - (high[0] if len(high) > len(low) else 0))
+    return sums
+
+
+def best_of(part: np.ndarray) -> int:
+    """Where the new level of a series (sessions,) leaves the least absolute deviations. Where running sums tie but for
+    rounding, those of each level tell."""
+    sums, kept = deviations(part), bounded(part[None])[-1][0]
+    ties = np.flatnonzero(sums <= sums.min() + TIE * np.abs(kept).sum()) + 1
+    if len(ties) > 1:
+        both = ((kept[:at], kept[at:]) for at in ties)
+        sums = np.array([sum(float(np.abs(level - np.median(level)).sum()) for level in two) for two in both])
+        return int(ties[np.argmin(sums)])
+    return int(ties[0])
 
 
 def dates_of(part: np.ndarray, place: int) -> tuple[int, int]:
@@ -125,7 +158,7 @@ def dates_of(part: np.ndarray, place: int) -> tuple[int, int]:
 def begin_of(part: np.ndarray, sign: float) -> int:
     """Where the new level of a series (sessions,) with a step begins: where the absolute deviations from the medians of
     both levels are least. 0 if it is too short, or does not differ in the direction of the sign."""
-    best = int(np.argmin(deviations(part))) + 1
+    best = best_of(part)
     right = sign * (np.median(part[best:]) - np.median(part[:best])) > 0
     return best if right and best <= len(part) - SESSIONS_AFTER else 0
 
@@ -169,45 +202,52 @@ def without_episodes(shifts: list[Shift], count: int) -> tuple[list[Shift], np.n
 
 
 def detections(
-    values: np.ndarray, limit: float, smallest: np.ndarray, better: np.ndarray, usual: float | None = None
+    values: Sequence[np.ndarray], limit: float, smallest: np.ndarray, better: np.ndarray, usual: float | None = None
 ) -> list[list[Shift]]:
-    """The changes of each row of values (series, sessions) that a look after every session detects: deviates above
-    `limit`, and sizes of at least `smallest` (series,), fractions. After a change, its level is what can change; after
-    an episode, the level before it; after a change that leaves fewer than SESSIONS_BEFORE sessions before it, which is
+    """The changes of each series of values (sessions,) that a look after every session detects: deviates above `limit`,
+    and sizes of at least `smallest` (series,), fractions. After a change, its level is what can change; after an
+    episode, the level before it; after a change that leaves fewer than SESSIONS_BEFORE sessions before it, which is
     not reported, the sessions since then. `better` (series,) is the sign of an improvement, or 0; an improvement needs
     a deviate larger by IMPROVEMENT, because the return from one that is none would be a false alarm."""
     found: list[list[Shift]] = [[] for _ in values]
     fewest = SESSIONS_BEFORE + SESSIONS_AFTER
-    pending: list[tuple] = [
-        (np.arange(len(values)), np.arange(values.shape[1]), fewest)
-    ]  # rows, their sessions, the next look
+    pending = [(row, np.arange(len(series)), fewest) for row, series in enumerate(values)]  # sessions, the next look
     while pending:
-        rows, kept, now = pending.pop()
-        for night in range(now, len(kept) + 1):
-            if not len(rows):
-                break
-            seen = look(values[np.ix_(rows, kept[:night])], usual)
-            beyond = [
-                np.abs(deviate) > limit + IMPROVEMENT * (deviate * better[rows] > 0)
-                for deviate in (seen.step, seen.drift)
-            ]
-            stepped = beyond[0] & (np.abs(seen.step_size) >= smallest[rows])
-            drifted = beyond[1] & (np.abs(seen.drift_size) >= smallest[rows])
-            drifted &= (np.abs(seen.drift) > np.abs(seen.step)) | ~stepped
-            for place in np.flatnonzero(stepped | drifted):
-                deviates = seen.drift if drifted[place] else seen.step
-                row, shift = values[rows[place]], Shift(0, night, float(deviates[place]), bool(drifted[place]), night)
-                placed = placed_in(row[kept], shift, usual or 0.0)
+        of_rows, begins, ends = (np.array(each) for each in zip(*((row, at, len(kept)) for row, kept, at in pending)))
+        again, rows = [], np.empty((len(pending), ends.max()))
+        for place, (row, kept, _) in enumerate(pending):
+            rows[place, : len(kept)] = values[row][kept]
+        for night in range(begins.min(), ends.max() + 1):
+            now = np.flatnonzero((begins <= night) & (night <= ends))
+            if not len(now):
+                continue
+            for place, shift in seen_at(rows[now, :night], limit, smallest[of_rows[now]], better[of_rows[now]], usual):
+                row, kept, _ = pending[now[place]]
+                placed = placed_in(values[row][kept], shift, usual or 0.0)
                 if placed is None:
-                    stepped[place] = False
                     continue
-                shift, rest, following = placed
-                if shift:
-                    shift = replace(shift, detected=int(kept[night - 1]) + 1)
-                    found[rows[place]].append(of_sessions(shift, kept, len(row)))
-                pending.append((rows[[place]], kept[rest], max(following, fewest)))
-            rows = rows[~(stepped | drifted)]
+                change, rest, following = placed
+                if change:
+                    change = replace(change, detected=int(kept[night - 1]) + 1)
+                    found[row].append(of_sessions(change, kept, len(values[row])))
+                again.append((row, kept[rest], max(following, fewest)))
+                ends[now[place]] = 0
+        pending = again
     return found
+
+
+def seen_at(
+    values: np.ndarray, limit: float, smallest: np.ndarray, better: np.ndarray, usual: float | None
+) -> Iterator[tuple[int, Shift]]:
+    """The rows of values (series, sessions) that one look takes for changed, each with its change without a place."""
+    seen, night = look(values, usual, limit), values.shape[1]
+    beyond = [np.abs(deviate) > limit + IMPROVEMENT * (deviate * better > 0) for deviate in (seen.step, seen.drift)]
+    stepped = beyond[0] & (np.abs(seen.step_size) >= smallest)
+    drifted = beyond[1] & (np.abs(seen.drift_size) >= smallest)
+    drifted &= (np.abs(seen.drift) > np.abs(seen.step)) | ~stepped
+    for place in np.flatnonzero(stepped | drifted).tolist():
+        deviates = seen.drift if drifted[place] else seen.step
+        yield place, Shift(0, night, float(deviates[place]), bool(drifted[place]), night)
 
 
 def placed_in(values: np.ndarray, shift: Shift, rho: float) -> tuple[Shift | None, np.ndarray, int] | None:

@@ -25,7 +25,8 @@ SMALLEST_SQUARE = 1e-200  # so that no quotient overflows
 @dataclass(frozen=True)
 class Look:
     """What one look at each series (series,) shows: the deviates `step` and `drift`, which are standard normal if
-    nothing changed; where the new level begins; and both changes as fractions of the level before."""
+    nothing changed, `step` as that of the t-test up to the limit of the look; where the new level begins; and both
+    changes as fractions of the level before."""
 
     step: np.ndarray
     place: np.ndarray
@@ -86,16 +87,16 @@ def freedom(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
     return np.maximum(count * (1 - rho**2) / (1 + rho**2) - 2, 1.0)
 
 
-def look(values: np.ndarray, usual: float | None = None) -> Look:
+def look(values: np.ndarray, usual: float | None = None, limit: float = CANDIDATE) -> Look:
     """One look at series (series, sessions) of at least SESSIONS_BEFORE + SESSIONS_AFTER sessions, with the
-    autocorrelation that is `usual` at the site."""
+    autocorrelation that is `usual` at the site. Deviates of a step up to `limit` are those of the t-test."""
     middle, rounding = np.median(values, axis=1), least_squares(values)
     step, place, step_size = np.zeros((3, len(values)))
     every = bounded(values)
     for kept, bound in zip(every, BOUNDS):
         at = best_places(kept)
         size = difference_of_medians(values, at)
-        deviate = step_at(kept, at, bound, rounding, usual)
+        deviate = step_at(kept, at, bound, rounding, usual, limit)
         better = (deviate * size > 0) & (np.abs(deviate) > np.abs(step))
         step, place, step_size = (np.where(better, *pair) for pair in ((deviate, step), (at, place), (size, step_size)))
     drift, drift_size = drift_of(every[0], rounding, usual)
@@ -132,12 +133,20 @@ def best_places(kept: np.ndarray) -> np.ndarray:
     return places[np.argmax((high - low) ** 2 * (places * (count - places)), axis=1)]
 
 
-def step_at(kept: np.ndarray, place: np.ndarray, bound: float, rounding: np.ndarray, usual: float | None) -> np.ndarray:
-    """Deviate of a step at a place of each row of values that are bounded so."""
+def step_at(
+    kept: np.ndarray,
+    place: np.ndarray,
+    bound: float,
+    rounding: np.ndarray,
+    usual: float | None,
+    limit: float = CANDIDATE,
+) -> np.ndarray:
+    """Deviate of a step at a place of each row of values that are bounded so; that of the t-test if it is at most
+    `limit`."""
     count = kept.shape[1]
     old = np.arange(count) < place[:, None]
     numbers = place, count - place
-    means = [np.mean(kept, axis=1, where=side) for side in (old, ~old)]
+    means = [np.where(side, kept, 0).sum(axis=1) / number for side, number in zip((old, ~old), numbers)]
     rest = kept - np.where(old, means[0][:, None], means[1][:, None])
     squares = (rest**2).sum(axis=1)
     rho = correlation(rest, np.full(len(kept), count), usual)
@@ -146,7 +155,7 @@ def step_at(kept: np.ndarray, place: np.ndarray, bound: float, rounding: np.ndar
     difference = means[1] - means[0]
     t = difference / np.sqrt(variance * (inflated[0] / numbers[0] + inflated[1] / numbers[1]))
     free = freedom(np.full(len(t), count), rho)
-    some = np.flatnonzero((np.abs(normal_deviate(t, free)) > CANDIDATE) & (squares > rounding))
+    some = np.flatnonzero((np.abs(normal_deviate(t, free)) > max(limit, CANDIDATE)) & (squares > rounding))
     if len(some):
         effective = [(number / more)[some] for number, more in zip(numbers, inflated)]
         farthest = bound * spread_of(rest[some])[:, 0]
@@ -182,13 +191,16 @@ def tail_deviate(
 
     low, high = np.zeros(len(goal)), np.ones(len(goal))
     for _ in range(DOUBLINGS):
-        low, high = np.where(too_low := of_difference(high)[1] < goal, high, low), np.where(too_low, 2 * high, high)
+        if not (too_low := of_difference(high)[1] < goal).any():
+            break
+        low, high = np.where(too_low, high, low), np.where(too_low, 2 * high, high)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         too_low = of_difference(middle)[1] < goal
         low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
     value, _, curvature = of_difference(high)
     deviate = np.sqrt(np.maximum(2 * (high * goal - value), np.finfo(float).tiny))
+    curvature = np.maximum(curvature, np.finfo(float).tiny)  # beyond all residuals they do not differ
     return deviate + np.log(high * np.sqrt(curvature) / deviate) / deviate
 
 

@@ -213,6 +213,43 @@ def test_a_night_half_way_between_two_levels_may_belong_to_both(between, expecte
     assert levels.dates_of(values, expected[0]) == expected
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("outlier", range(8, 20))
+def test_a_difference_far_beyond_all_residuals_has_a_deviate_that_grows(outlier):
+    rest = np.append(np.tile([-0.8, 0.8], 249), [-outlier, outlier])[None]
+    far = [
+        looks.tail_deviate(np.array([size]), rest, np.array([1.5]), np.array([250.0]), np.array([250.0]))[0]
+        for size in (1.0, 2.0, 5.0, 10.0, 2 * outlier, 50.0, 60.0)
+    ]
+    assert (np.diff(far) > 0).all() and far[-1] < np.inf
+
+
+def test_series_looked_at_together_change_as_each_alone():
+    """Of several lengths, with no, one and two changes."""
+    every = [noise(length, seed=length) for length in (11, 12, 40, 60, 75, 90)]
+    every[3][40:] *= 0.8
+    every[4][30:] *= 0.7
+    every[4][50:] *= 1.3
+    every[5][70:] *= 1.2
+    smallest, better = np.full(6, 0.02), np.ones(6)
+    together = detections(every, 4.5, smallest, better)
+    assert [len(found) for found in together] == [0, 0, 0, 1, 2, 1]
+    assert together == [detections([one], 4.5, smallest[:1], better[:1])[0] for one in every]
+
+
+@pytest.mark.parametrize("digits", [0, 1, 9])
+def test_a_level_begins_where_absolute_deviations_are_least(digits):
+    """As each division of the series tells; rounded values tie, and then the first division counts that has the least
+    sum as numpy adds it."""
+    for seed in range(40):
+        values = np.round(np.random.default_rng(seed).standard_normal(40), digits)
+        values[30:] -= 1
+        kept = looks.bounded(values[None])[-1][0]
+        sums = [sum(np.abs(side - np.median(side)).sum() for side in (kept[:at], kept[at:])) for at in range(1, 40)]
+        assert levels.deviations(values) == pytest.approx(sums, abs=1e-9)
+        assert levels.best_of(values) == int(np.argmin(sums)) + 1
+
+
 # --- what is no change ------------------------------------------------------------------------------------------------
 
 
