@@ -117,8 +117,9 @@ def around_medians(values: np.ndarray) -> list[float]:
     what is below."""
     low: list[float] = []  # negative, so that the heap begins with the largest
     high: list[float] = []
-    below, above, sums = 0.0, 0.0, []
-    for value in values.tolist():
+    sums: list[float] = []
+    below = above = 0.0
+    for value in map(float, values):
         largest = -heappushpop(low, -value)
         heappush(high, largest)
         below, above = below + value - largest, above + largest
@@ -202,7 +203,11 @@ def without_episodes(shifts: list[Shift], count: int) -> tuple[list[Shift], np.n
 
 
 def detections(
-    values: Sequence[np.ndarray], limit: float, smallest: np.ndarray, better: np.ndarray, usual: float | None = None
+    values: Sequence[np.ndarray] | np.ndarray,
+    limit: float,
+    smallest: np.ndarray,
+    better: np.ndarray,
+    usual: float | None = None,
 ) -> list[list[Shift]]:
     """The changes of each series of values (sessions,) that a look after every session detects: deviates above `limit`,
     and sizes of at least `smallest` (series,), fractions. After a change, its level is what can change; after an
@@ -245,7 +250,7 @@ def seen_at(
     stepped = beyond[0] & (np.abs(seen.step_size) >= smallest)
     drifted = beyond[1] & (np.abs(seen.drift_size) >= smallest)
     drifted &= (np.abs(seen.drift) > np.abs(seen.step)) | ~stepped
-    for place in np.flatnonzero(stepped | drifted).tolist():
+    for place in map(int, np.flatnonzero(stepped | drifted)):
         deviates = seen.drift if drifted[place] else seen.step
         yield place, Shift(0, night, float(deviates[place]), bool(drifted[place]), night)
 
