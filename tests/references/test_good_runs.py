@@ -3,8 +3,8 @@
 
 import pytest
 import yaml
-from commands import run
-from sessions_made import case, database, night, nights, session, steady
+from commands import run, said
+from sessions_made import case, database, each_night, night, nights, session, steady
 
 from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
 
@@ -22,19 +22,10 @@ def propose(tmp_path, sessions, *options):
     return done, yaml.safe_load(file.read_text())["b_eff"]["local:default"][2]["b_eff"] if file.exists() else None
 
 
-def text(done):
-    """An error message without the frame and the line breaks of the terminal."""
-    return " ".join(done.output.replace("│", " ").split())
-
-
 def test_failed_runs_are_excluded_and_listed(tmp_path):
     """10 of 25 sessions at half speed would give bounds of -50 %."""
-    sessions = [
-        session(
-            [case(SLOW, result="fail", fail_reason="b_eff=500.0, expected 1000.0") if slow else case(GOOD)], night(n)
-        )
-        for n, slow in enumerate([False, False, True, False, True] * 5)
-    ]
+    slow = case(SLOW, result="fail", fail_reason="b_eff=500.0, expected 1000.0")
+    sessions = each_night(25, lambda number: [slow if number % 5 in (2, 4) else case(GOOD)])
     done, entry = propose(tmp_path, sessions)
     assert done.exit_code == 0 and entry == [1000.0, -0.05, None, "MByte/s"]
     listed = [line for line in done.output.splitlines() if line.startswith("excluded: ")]
@@ -45,11 +36,11 @@ def test_failed_runs_are_excluded_and_listed(tmp_path):
 
 
 def test_new_level_after_an_upgrade_may_fail_the_old_reference(tmp_path):
-    old = [session([case(GOOD)], night(number)) for number in range(12)]
-    new = [session([case(SLOW, result="fail")], night(number)) for number in range(12, 24)]
+    old = each_night(12, lambda _: [case(GOOD)])
+    new = each_night(12, lambda _: [case(SLOW, result="fail")], first=12)
     done, entry = propose(tmp_path, old + new, "--valid-from", "2026-01-13")
     assert done.exit_code == 0 and entry[0] == 500
-    crashed = [session([case({}, result="fail")], night(number)) for number in range(12, 24)]
+    crashed = each_night(12, lambda _: [case({}, result="fail")], first=12)
     assert propose(tmp_path, old + crashed, "--valid-from", "2026-01-13")[0].exit_code == 2
 
 
@@ -88,16 +79,16 @@ def test_newest_version_is_that_of_a_good_run(tmp_path):
 def test_without_a_good_run_there_is_no_reference(tmp_path):
     done, entry = propose(tmp_path, nights([1000.0] * 12, qualifications="stolen"))
     assert done.exit_code == 2 and entry is None
-    assert "no run is left that a reference may come from: disturbed: stolen; see --include" in text(done)
+    assert "no run is left that a reference may come from: disturbed: stolen; see --include" in said(done)
     done, _ = propose(tmp_path, nights([1000.0] * 12), "--include", "all")
-    assert "unknown kind 'all': valid are failed, versions, disturbed, changes" in text(done)
+    assert "unknown kind 'all': valid are failed, versions, disturbed, changes" in said(done)
 
 
 def test_window_with_a_change_of_level_is_refused_with_its_date(tmp_path):
     sessions = nights([*steady(20), *steady(10, 800.0, seed=2)])
     done, entry = propose(tmp_path, sessions)
     assert done.exit_code == 2 and entry is None
-    assert "since 2026-01-21 02:00 UTC: a reference describes one level; use --valid-from 2026-01-21" in text(done)
+    assert "since 2026-01-21 02:00 UTC: a reference describes one level; use --valid-from 2026-01-21" in said(done)
     done, entry = propose(tmp_path, sessions, "--valid-from", "2026-01-21")
     assert done.exit_code == 0 and entry[0] == pytest.approx(800, rel=0.03)
 

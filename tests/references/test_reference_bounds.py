@@ -4,9 +4,8 @@
 import numpy as np
 import pytest
 import yaml
-from commands import run
-from sessions_made import case, database, night, nights, session, table_of
-from test_references import proposed, values_of
+from sessions_made import case, database, each_night, night, nights, session, table_of
+from test_references import at_least, propose, proposed, values_of
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import session_values
@@ -27,14 +26,15 @@ def test_bound_is_the_usual_reach_widened_until_the_next_session_is_inside(tmp_p
 
 
 def test_bound_is_on_the_bad_side_of_a_metric(tmp_path):
-    made = [
-        session([case({"b_eff": (rate, "MByte/s"), "ring_latency": (time, "us"), "own": (5.0, "1")})], night(number))
-        for number, (rate, time) in enumerate([(100.0, 2.0)] * 9 + [(200.0, 1.0)])
-    ]
-    values = session_values(table_of(tmp_path, made))
-    _, new = proposed(values)
+    measured = [(100.0, 2.0)] * 9 + [(200.0, 1.0)]
+
+    def of_night(number):
+        rate, time = measured[number]
+        return [case({"b_eff": (rate, "MByte/s"), "ring_latency": (time, "us"), "own": (5.0, "1")})]
+
+    _, new = proposed(session_values(table_of(tmp_path, each_night(10, of_night))))
     assert new["b_eff"]["local:default"][2] == {
-        "b_eff": [100.0, -0.05, None, "MByte/s"],
+        "b_eff": at_least(100.0),
         "ring_latency": [2.0, None, 0.05, "us"],
         "own": [5.0, -0.05, 0.05, "1"],
     }, "an improvement widens nothing; of an unknown metric no direction is better"
@@ -42,10 +42,8 @@ def test_bound_is_on_the_bad_side_of_a_metric(tmp_path):
 
 def test_worst_metric_of_a_session_widens_the_bounds_of_all(tmp_path):
     """By hand: one session has 80 instead of 100, twice the reach of 10 of the others; the latency's is its floor."""
-    made = [
-        session([case({"b_eff": (rate, "MByte/s"), "ring_latency": (2.0, "us")})], night(number))
-        for number, rate in enumerate([100.0] * 8 + [90.0, 80.0])
-    ]
+    rates = [100.0] * 8 + [90.0, 80.0]
+    made = each_night(10, lambda number: [case({"b_eff": (rates[number], "MByte/s"), "ring_latency": (2.0, "us")})])
     _, new = proposed(session_values(table_of(tmp_path, made)))
     assert new["b_eff"]["local:default"][2] == {
         "b_eff": [100.0, -0.4, None, "MByte/s"],
@@ -54,12 +52,8 @@ def test_worst_metric_of_a_session_widens_the_bounds_of_all(tmp_path):
 
 
 def test_metric_that_some_sessions_lack_is_judged_by_the_others(tmp_path):
-    made = [
-        session(
-            [case({"b_eff": (100.0, "MByte/s")} | ({"ring_latency": (2.0, "us")} if number % 2 else {}))], night(number)
-        )
-        for number in range(10)
-    ]
+    latency = {"ring_latency": (2.0, "us")}
+    made = each_night(10, lambda number: [case({"b_eff": (100.0, "MByte/s")} | (latency if number % 2 else {}))])
     _, new = proposed(session_values(table_of(tmp_path, made)))
     assert new["b_eff"]["local:default"][2]["ring_latency"] == [2.0, None, 0.05, "us"]
 
@@ -99,7 +93,7 @@ def test_too_few_sessions_give_no_reference(tmp_path):
 @pytest.mark.parametrize(("sessions", "proposed_value"), [(9, None), (10, 123.5)])
 def test_a_reference_needs_ten_sessions_and_has_four_digits(tmp_path, sessions, proposed_value):
     stored, file = database(tmp_path / "results.db", nights([123.4567] * sessions)), tmp_path / "b_eff.yaml"
-    done = run("references", "propose", stored, "--benchmark", "b_eff", "--file", file, "--write")
+    done = propose(stored, file, "--write")
     assert done.exit_code == (0 if proposed_value else 2), done.output
     found = yaml.safe_load(file.read_text())["b_eff"]["local:default"][2]["b_eff"][0] if file.exists() else None
     assert found == proposed_value
@@ -109,7 +103,7 @@ def test_a_simulated_session_gives_a_reference_within_one_percent(tmp_path):
     digest = {f"environment SMPI_{name}": "x" for name in ("PLATFORM", "PLATFORM_SHA256", "PLACEMENT")}
     stored = database(tmp_path / "results.db", nights([100.0], qualifications="simulated", facts=digest))
     file = tmp_path / "b_eff.yaml"
-    done = run("references", "propose", stored, "--benchmark", "b_eff", "--file", file, "--write")
+    done = propose(stored, file, "--write")
     assert done.exit_code == 0, done.output
     assert yaml.safe_load(file.read_text())["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.01, 0.01, "MByte/s"]
 
@@ -124,10 +118,7 @@ def test_a_simulated_value_has_bounds_on_both_sides_and_tells_what_repeats_it(tm
             cmdline="reframe -r -n b_eff --prefix=/tmp/x",
         )
         for number, (revision, digest) in enumerate(
-            [
-                ("b", {"environment SMPI_PLATFORM_SHA256": "aa"}),
-                ("a", {"environment SMPI_PLATFORM_SHA256": "bb"}),
-            ]
+            [(r, {"environment SMPI_PLATFORM_SHA256": d}) for r, d in (("b", "aa"), ("a", "bb"))]
         )
     ]
     rows, new = proposed(
@@ -148,5 +139,5 @@ def test_references_of_a_single_process_are_by_size(tmp_path):
     _, new = proposed(values_of(tmp_path, [100.0] * 3, processes=1))
     assert new["b_eff"] == {
         "$index": ["$partition", "num_processes"],
-        "local:default": {1: {"b_eff": [100.0, -0.05, None, "MByte/s"]}},
+        "local:default": {1: {"b_eff": at_least(100.0)}},
     }

@@ -39,13 +39,10 @@ def case(metrics, *, processes=2, system="local", partition="default", benchmark
     }
     where = {"system": system, "partition": partition, "benchmark": benchmark, "num_processes": processes}
     names = {"name": f"{benchmark} %num_processes={processes}", "unique_name": f"{benchmark}_{processes}"}
-    files = {
-        "filename": f"/checks/{benchmark}.py",
-        "stagedir": f"/stage/{benchmark}",
-        "outputdir": f"/output/{benchmark}",
-    }
+    names |= {"filename": f"/checks/{benchmark}.py", "log_sha256": "0" * 64}
+    folders = {"stagedir": f"/stage/{benchmark}", "outputdir": f"/output/{benchmark}"}
     options = ["--log", f"{benchmark}.jsonl", "--time-budget", "5"]
-    known = {**json.loads(CASE), **where, **names, **files, "log_sha256": "0" * 64}
+    known = {**json.loads(CASE), **where, **names, **folders}
     return known | {"result": result, "perfvalues": perfvalues, "executable_opts": options} | variables
 
 
@@ -70,17 +67,14 @@ def session(cases, when=START, **extras):
     return {"session_info": info, "runs": runs, "restored_cases": []}
 
 
-def each_night(count, cases):
-    """A session each night; `cases` makes those of a night from its number."""
-    return [session(list(cases(number)), night(number)) for number in range(count)]
+def each_night(count, cases, first=0, **extras):
+    """A session in each of `count` nights from the first on; `cases` makes those of a night from its number."""
+    return [session(list(cases(number)), night(number), **extras) for number in range(first, first + count)]
 
 
 def nights(values, metric="b_eff", unit="MByte/s", first=0, **variables):
     """A session each night that measured these values of one metric."""
-    return [
-        session([case({metric: (value, unit)}, **variables)], night(first + number))
-        for number, value in enumerate(values)
-    ]
+    return each_night(len(values), lambda number: [case({metric: (values[number - first], unit)}, **variables)], first)
 
 
 def write(folder, sessions):
@@ -97,10 +91,8 @@ def database(path, sessions):
     connection.executescript(TABLES)
     for made in sessions:
         info = made["session_info"]
-        connection.execute(
-            "INSERT INTO sessions VALUES(?, ?, ?, ?, ?)",
-            (info["uuid"], info["time_start_unix"], info["time_end_unix"], json.dumps(made), ""),
-        )
+        row = (info["uuid"], info["time_start_unix"], info["time_end_unix"], json.dumps(made), "")
+        connection.execute("INSERT INTO sessions VALUES(?, ?, ?, ?, ?)", row)
     connection.commit()
     connection.close()
     return path
