@@ -4,13 +4,12 @@ and nothing is cyclic. C: no cyclic includes between modules, and common/ includ
 
 import ast
 import re
-import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-from builds import ROOT
+from builds import ROOT, run
 
 from coffeecup.postprocess.benchmarks.registry import ROLES, benchmarks
 
@@ -35,18 +34,10 @@ TOPS = ("postprocess", "site_configs", "reframe_checks", "reference_values")
 
 def modules(root):
     """Module name to file, of all that is tracked in the Python folders."""
-    tracked = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *(f"{top}/*.py" for top in TOPS)],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
-    return {
-        ".".join(["coffeecup", *Path(path).with_suffix("").parts]).removesuffix(".__init__"): root / path
-        for path in tracked
-        if (root / path).exists()
-    }
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *(f"{top}/*.py" for top in TOPS)]
+    there = [Path(path) for path in run(listing, cwd=root, check=True).stdout.split() if (root / path).exists()]
+    names = [".".join(["coffeecup", *path.with_suffix("").parts]).removesuffix(".__init__") for path in there]
+    return {name: root / path for name, path in zip(names, there)}
 
 
 def imported(name, source, known, is_package=False):
@@ -58,9 +49,8 @@ def imported(name, source, known, is_package=False):
             named |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             parts = package.split(".")
-            base = ".".join(
-                [*(parts[: len(parts) - node.level + 1] if node.level else []), *([node.module] if node.module else [])]
-            )
+            above = parts[: len(parts) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
             named |= {f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base for alias in node.names}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("coffeecup."):
             named.add(node.value.partition(":")[0])
@@ -123,9 +113,8 @@ def kernel_modules():
         top = folder_of(path)
         near = ["common", *(benchmarks()[top].uses if top in benchmarks() else ()), top]
         rank = {folder: place for place, folder in enumerate(near)}
-        found = {
-            other.name: other for other in sorted(sources, key=lambda other, rank=rank: rank.get(folder_of(other), -1))
-        }
+        ranked = sorted(sources, key=lambda other, rank=rank: rank.get(folder_of(other), -1))
+        found = {other.name: other for other in ranked}
         for name in re.findall(r'^#include "(?:.*/)?([^"/]+)"', path.read_text(encoding="utf-8"), re.MULTILINE):
             if name in found and found[name].with_suffix("") != path.with_suffix(""):
                 includes.setdefault(path.with_suffix(""), set()).add(found[name].with_suffix(""))
@@ -151,10 +140,7 @@ def test_common_modules_include_no_benchmark():
     ("module", "line"),
     [
         ("coffeecup.postprocess.logs.reader", "from coffeecup.postprocess.benchmarks.registry import part"),
-        (
-            "coffeecup.postprocess.benchmarks.b_eff.rules",
-            "def f():\n    from coffeecup.postprocess.history import table",
-        ),
+        ("coffeecup.postprocess.benchmarks.b_eff.rules", "def f():\n import coffeecup.postprocess.history.table"),
         ("coffeecup.postprocess.history.table", "import_module('coffeecup.postprocess.acceptance.contract')"),
         ("coffeecup.postprocess.acceptance.contract", "import coffeecup.postprocess.references.gate"),
         ("coffeecup.reframe_checks.base", "from coffeecup.site_configs.common import tree"),
@@ -167,15 +153,11 @@ def test_an_upward_import_is_found(module, line):
 
 def benchmark_of(module):
     """The benchmark whose folder or check a Python module is; None of all others."""
-    return next(
-        (
-            name
-            for name, benchmark in benchmarks().items()
-            if module in (benchmark.package, f"coffeecup.reframe_checks.{name}")
-            or module.startswith(f"{benchmark.package}.")
-        ),
-        None,
-    )
+    for name, benchmark in benchmarks().items():
+        own = module in (benchmark.package, f"coffeecup.reframe_checks.{name}")
+        if own or module.startswith(f"{benchmark.package}."):
+            return name
+    return None
 
 
 def may_use(source, target):
@@ -200,15 +182,11 @@ def test_kernels_include_only_those_that_their_benchmark_states():
 @pytest.mark.parametrize("name", benchmarks())
 def test_a_benchmark_has_the_files_and_functions_of_every_role(name):
     folder = ROOT / "postprocess" / "benchmarks" / name
-    assert {"section.html.j2", "records.py", *(f"{role}.py" for role in ROLES)} <= {
-        path.name for path in folder.iterdir()
-    }
+    files = {"section.html.j2", "records.py", *(f"{role}.py" for role in ROLES)}
+    assert files <= {path.name for path in folder.iterdir()}
     for role, functions in ROLES.items():
-        defined = {
-            node.name
-            for node in ast.parse((folder / f"{role}.py").read_text()).body
-            if isinstance(node, ast.FunctionDef)
-        }
+        top = ast.parse((folder / f"{role}.py").read_text()).body
+        defined = {node.name for node in top if isinstance(node, ast.FunctionDef)}
         assert set(functions) <= defined, role
     assert (ROOT / "reframe_checks" / f"{name}.py").exists() and (ROOT / "reference_values" / f"{name}.yaml").exists()
 
@@ -228,11 +206,8 @@ def lines_of_functions(source):
 
 def test_no_function_is_longer_than_50_lines():
     """ruff counts statements only."""
-    found = [
-        (name, *each)
-        for name, path in modules(ROOT).items()
-        for each in lines_of_functions(path.read_text(encoding="utf-8"))
-    ]
+    texts = {name: path.read_text(encoding="utf-8") for name, path in modules(ROOT).items()}
+    found = [(name, *each) for name, text in texts.items() for each in lines_of_functions(text)]
     assert len(found) > 1000
     assert [each for each in found if each[2] > 50] == []
 
@@ -246,9 +221,7 @@ def test_lines_of_a_function_are_counted(lines):
 @pytest.mark.parametrize("place", ["Makefile", "site_configs/common", "site_configs/local"])
 def test_no_target_and_no_part_of_the_sites_names_a_benchmark(place):
     words = {spelling for name in benchmarks() for spelling in (name, name.replace("_", "-"))}
-    paths = (
-        [ROOT / place] if (ROOT / place).is_file() else [path for path in (ROOT / place).rglob("*") if path.is_file()]
-    )
+    paths = [path for path in [ROOT / place, *(ROOT / place).rglob("*")] if path.is_file()]
     texts = {path: path.read_text(encoding="utf-8") for path in paths if path.suffix not in (".py", ".pyc")}
     assert texts
     assert [path for path, text in texts.items() if words & set(re.findall(r"[\w-]+", text))] == []
@@ -258,37 +231,30 @@ def test_nothing_else_names_a_benchmark():
     """Not even in a text: whoever adds a benchmark has no other file to change."""
     word = re.compile(rf"\b({'|'.join(benchmarks())})\b")
     for name, path in modules(ROOT).items():
-        if benchmark_of(name) or (
-            name.startswith("coffeecup.site_configs.") and not name.startswith("coffeecup.site_configs.common")
-        ):
+        if benchmark_of(name) or re.match(r"coffeecup\.site_configs\.(?!common)", name):
             continue  # a site may choose among the kernels
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        docstrings = {
-            ast.get_docstring(node, clean=False)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
-        }
-        texts = {
-            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        } - docstrings
+        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+        with_text = [node for node in nodes if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)]
+        constants = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        texts = constants - {ast.get_docstring(node, clean=False) for node in with_text}
         assert [text for text in texts if word.search(text)] == [], path
+
+
+REGISTRY = "coffeecup.postprocess.benchmarks.registry"
 
 
 @pytest.mark.parametrize(
     ("reads", "without"),
     [
         ("coffeecup.postprocess.cli.app", {"pandas", "matplotlib", "reframe"}),
-        (
-            "coffeecup.postprocess.benchmarks.registry; coffeecup.postprocess.benchmarks.registry.benchmarks()",
-            {"numpy", "pandas"},
-        ),
+        (f"{REGISTRY}; {REGISTRY}.benchmarks()", {"numpy", "pandas"}),
     ],
     ids=["command", "session of ReFrame"],
 )
 def test_nobody_waits_for_what_others_import(reads, without):
     """pandas alone takes longer than `coffeecup --version` needs, numpy a tenth of a session of ReFrame."""
     command = f"import sys, {reads}; print(*{without} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = run([sys.executable, "-c", command], cwd=ROOT, check=True)
     assert done.stdout == "\n"
 
 
@@ -299,7 +265,7 @@ def test_listing_the_checks_needs_no_pandas():
         "import atexit, sys; from reframe.frontend.cli import main; "
         f"atexit.register(lambda: print('loaded', *sys.modules)); sys.argv = {listed}; main()"
     )
-    done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run([sys.executable, "-c", command], cwd=ROOT)
     *checks, loaded = done.stdout.splitlines()
     assert any("b_eff" in line for line in checks), done.stderr
     assert {"reframe", "msgspec"} <= {*loaded.split()}

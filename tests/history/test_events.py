@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from commands import run, said
-from sessions_made import case, database, each_night, nights, steady, table_of
+from sessions_made import case, database, each_night, nights, steady, values_of
 
-from coffeecup.postprocess.history.change_points import findings, session_values
+from coffeecup.postprocess.history.change_points import findings
 from coffeecup.postprocess.history.events import EVERYTHING, events
 from coffeecup.postprocess.history.site_files import Acknowledgement
 
@@ -59,7 +59,7 @@ def test_a_change_of_a_file_system_is_one_event(broken):
 
 
 def found_in(tmp_path, sessions):
-    values = session_values(table_of(tmp_path, sessions))
+    values = values_of(tmp_path, sessions)
     return events(values, findings(values))
 
 

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from commands import run
-from sessions_made import database, night, session, steady, table_of
+from sessions_made import database, each_night, night, steady, table_of, values_of
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.history.change_points import Rule, changes, findings, session_values
+from coffeecup.postprocess.history.change_points import Rule, changes, findings
 from coffeecup.postprocess.history.events import BETTER, ENDED, WORSE, events, extent, near, parts
 from coffeecup.postprocess.history.site_files import Acknowledgement
 
@@ -22,22 +22,14 @@ GRID = [dict(zip("abc", values)) for values in product("12", repeat=3)]
 def other(values, number, **parameters):
     """A test of another suite, known by its name alone."""
     words = "".join(f" %{name}={value}" for name, value in parameters.items())
-    return {
-        "name": f"io{words}",
-        "system": "cluster",
-        "partition": "all",
-        "environ": "gnu",
-        "result": "pass",
-        "fixture": False,
-        "num_tasks": 4,
-        "job_nodelist": ["n1"],
-        "job_completion_time_unix": night(number).timestamp() + 60,
-        "perfvalues": {"cluster:all:rate": [values[number], 0, None, None, "MB/s", "pass"]},
-    } | parameters
+    made = {"name": f"io{words}", "system": "cluster", "partition": "all", "environ": "gnu", "num_tasks": 4}
+    made |= {"result": "pass", "fixture": False, "job_nodelist": ["n1"]}
+    made |= {"job_completion_time_unix": night(number).timestamp() + 60}
+    return made | {"perfvalues": {"cluster:all:rate": [values[number], 0, None, None, "MB/s", "pass"]}} | parameters
 
 
 def found_in(tmp_path, sessions):
-    values = session_values(table_of(tmp_path, sessions))
+    values = values_of(tmp_path, sessions)
     return events(values, findings(values))
 
 
@@ -45,20 +37,13 @@ def site(count, factor, **fixed):
     """Nights of tests with an operation, a kind of files and a file system; `factor` of them and a night."""
     every = list(product(("read", "write"), ("one", "each"), ("home", "scratch")))
     levels = [steady(count, 1000.0, 0.01, seed) for seed in range(len(every))]
-    return [
-        session(
-            [
-                other(
-                    [value * factor(operation, files, system, number=night) for night, value in enumerate(level)],
-                    number,
-                    **{"operation": operation, "files": files, "file_system": system} | fixed,
-                )
-                for level, (operation, files, system) in zip(levels, every)
-            ],
-            night(number),
-        )
-        for number in range(count)
-    ]
+
+    def of_night(number):
+        for level, names in zip(levels, every):
+            values = [value * factor(*names, number=night) for night, value in enumerate(level)]
+            yield other(values, number, **dict(zip(("operation", "files", "file_system"), names)) | fixed)
+
+    return each_night(count, of_night)
 
 
 @pytest.mark.parametrize(
@@ -89,9 +74,7 @@ def test_an_attribute_that_is_empty_or_missing_tells_nothing():
 
 def test_an_event_of_another_suite_is_where_its_parameters_are(tmp_path):
     """Reads of one file lose a third, on both file systems."""
-    made = site(
-        26, lambda operation, files, _, *, number: 0.7 if (operation, files, number > 19) == ("read", "one", 1) else 1
-    )
+    made = site(26, lambda *of, number: 0.7 if of[:2] == ("read", "one") and number > 19 else 1)
     done = run("check-history", database(tmp_path / "results.db", made))
     [line] = [line for line in done.output.splitlines() if line.startswith("REGRESSION")]
     assert line.startswith(
@@ -130,9 +113,8 @@ def test_less_than_half_of_a_place_is_divided(tmp_path, affected, scopes):
 @pytest.mark.parametrize(("there", "divided"), [(4, [2, 1]), (5, [3])])
 def test_a_part_is_at_least_half_of_its_own_place(there, divided):
     """Three series change, less than half of all; two of them are among the `there` series on file system 1."""
-    known = {
-        (f"{fs}{n}",): {"fs": fs, "name": f"{fs}{n}"} for fs, count in (("1", there), ("2", 5)) for n in range(count)
-    }
+    names = [*(f"1{n}" for n in range(there)), *(f"2{n}" for n in range(5))]
+    known = {(name,): {"fs": name[0], "name": name} for name in names}
     changed = [SimpleNamespace(series={"name": name}) for name in ("10", "11", "20")]
     assert [len(part) for part in parts(known, changed)] == divided
 
@@ -208,7 +190,7 @@ def test_a_change_is_reverted_if_less_than_a_quarter_of_it_is_left(tmp_path, mid
     """From 1000 to the middle level: 50 are a quarter of the change. Only a return to about 1000 is a revert; what goes
     far beyond it ends the event, and is one of its own."""
     values = [v for level in (1000.0, middle, later) for v in (level - 1, level, level + 1) * 6]
-    first, second = found_in(tmp_path, [session([other(values, n)], night(n)) for n in range(len(values))])
+    first, second = found_in(tmp_path, each_night(len(values), lambda n: [other(values, n)]))
     names = {"": "", first.name: "loss", second.name: "back"}
     assert [(names[one.reverted], names[one.reverts]) for one in (first, second)] == ends
 
@@ -217,7 +199,7 @@ def test_an_episode_reverts_nothing_and_is_not_reverted(tmp_path):
     """A loss for good, a week of the old level, and later the return for good: this alone reverts the loss."""
     parts = ((6, 1000), (10, 800), (3, 1000), (6, 800), (6, 1000))
     values = [value for count, level in parts for value in (level, level + 1) * count]
-    loss, episode, back = found_in(tmp_path, [session([other(values, n)], night(n)) for n in range(len(values))])
+    loss, episode, back = found_in(tmp_path, each_night(len(values), lambda n: [other(values, n)]))
     assert episode.last and (episode.reverts, episode.reverted) == ("", "")
     assert (loss.reverted, back.reverts) == (back.name, loss.name)
 
@@ -225,7 +207,7 @@ def test_an_episode_reverts_nothing_and_is_not_reverted(tmp_path):
 def levels(*parts):
     """Nights of one test at these (nights, level)."""
     values = [value for seed, (count, level) in enumerate(parts) for value in steady(count, level, 0.01, seed)]
-    return [session([other(values, number)], night(number)) for number in range(len(values))]
+    return each_night(len(values), lambda number: [other(values, number)])
 
 
 @pytest.mark.parametrize(
@@ -249,7 +231,7 @@ def test_a_line_states_how_an_event_stands(tmp_path, parts, stated):
 def plain(*parts):
     """Nights of one test at these (nights, level), without noise but 1 on every other night."""
     values = [level + number % 2 for count, level in parts for number in range(count)]
-    return [session([other(values, number)], night(number)) for number in range(len(values))]
+    return each_night(len(values), lambda number: [other(values, number)])
 
 
 def test_a_recovered_event_does_not_revive_when_another_loss_comes(tmp_path):

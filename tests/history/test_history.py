@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from commands import run, said
 from reframe.frontend.filters import have_any_name
-from sessions_made import case, database, each_night, night, nights, session, steady, table_of, write
+from sessions_made import case, database, each_night, night, nights, session, steady, table_of, values_of, write
 
 from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
 from coffeecup.postprocess.benchmarks.registry import benchmarks
@@ -58,7 +58,7 @@ def test_what_comes_back_is_no_level():
 
 
 def test_a_regression_that_recovered_does_not_alarm(tmp_path):
-    values = session_values(table_of(tmp_path, nights([*steady(20), *steady(16, 800, seed=2), *steady(10, seed=3)])))
+    values = values_of(tmp_path, nights([*steady(20), *steady(16, 800, seed=2), *steady(10, seed=3)]))
     down, up = findings(values)
     assert (down.regression, down.recovered, down.alarms) == (True, True, False)
     assert (up.regression, up.alarms) == (False, False)
@@ -68,7 +68,7 @@ def test_a_loss_that_recovered_does_not_return_with_a_later_one(tmp_path):
     """20 nights at 1000, 16 at 800, 15 at 1000, 12 at 900: the loss of a fifth lasted for 16 nights and is over; today
     a tenth is lost, and that is an event of its own."""
     nightly = [*steady(20), *steady(16, 800, seed=2), *steady(15, seed=3), *steady(12, 900, seed=4)]
-    fifth, back, tenth = findings(session_values(table_of(tmp_path, nights(nightly))))
+    fifth, back, tenth = findings(values_of(tmp_path, nights(nightly)))
     assert [finding.recovered for finding in (fifth, tenth)] == [True, False]
     assert [finding.alarms for finding in (fifth, back, tenth)] == [False, False, True]
     assert [finding.lasted for finding in (fifth, back, tenth)] == [16, 15, 12]
@@ -141,10 +141,8 @@ def test_a_failed_run_counts_by_its_last_retry_and_repeats_by_their_median(tmp_p
     retried = session([case({"b_eff": (600.0, "MByte/s")}, result="fail")])
     again = [case({"b_eff": (1000.0, "MByte/s")}) | {"uuid": "again", "run_index": 1}]
     retried["runs"].append(retried["runs"][0] | {"run_index": 1, "testcases": again})
-    repeats = [
-        case({"b_eff": (value, "MByte/s")}, name=f"b_eff %.repeat_no={value:.0f}") for value in (10.0, 30.0, 20.0)
-    ]
-    values = session_values(table_of(tmp_path, [retried, session(repeats, night(1))]))
+    repeats = [case({"b_eff": (value, "MByte/s")}, name=f"b_eff %.repeat_no={value}") for value in (10.0, 30.0, 20.0)]
+    values = values_of(tmp_path, [retried, session(repeats, night(1))])
     assert values[["value", "runs"]].to_numpy().tolist() == [[1000, 1], [20, 3]]
 
 
@@ -280,7 +278,7 @@ def test_a_figure_shows_each_size_with_its_reference(tmp_path):
 
 
 def test_the_time_axis_of_a_single_session_is_two_days_long(tmp_path):
-    [figure] = trends(session_values(table_of(tmp_path, nights([1000.0]))), [])
+    [figure] = trends(values_of(tmp_path, nights([1000.0])), [])
     first, last = figure.canvas.axes[0].get_xlim()
     assert last - first == pytest.approx(2)
 
@@ -288,23 +286,19 @@ def test_the_time_axis_of_a_single_session_is_two_days_long(tmp_path):
 def test_newest_session_is_compared_with_the_earlier_ones(tmp_path):
     """By hand: 90 is a tenth below the median of 100, 110 and 90; ten sessions are needed."""
     values = [(100.0, 8.0), (110.0, 8.0), (90.0, 8.0), (90.0, 10.0)]
-    made = [
-        session(
-            [
-                case({"ring_latency": (1.0, "us"), "b_eff": (two, "MByte/s")}),
-                case({"b_eff": (four, "MByte/s")}, processes=4),
-            ],
-            night(n),
-        )
-        for n, (two, four) in enumerate(values)
-    ]
-    made.append(session([case({"b_eff": (7.0, "MByte/s")}, processes=8)], night(4)))
+
+    def of_night(number):
+        two, four = values[number]
+        yield case({"ring_latency": (1.0, "us"), "b_eff": (two, "MByte/s")})
+        yield case({"b_eff": (four, "MByte/s")}, processes=4)
+
+    made = each_night(4, of_night)
     first = database(tmp_path / "first.db", made[:1])
     assert run("history", first, "--last").stdout.splitlines()[0] == (
         "b_eff on 2 processes of local:default+mpi (--time-budget 5): 100 MByte/s, the first session; a "
         "reference needs 9 more sessions"
     )
-    done = run("history", database(tmp_path / "four.db", made[:4]), "--last")
+    done = run("history", database(tmp_path / "four.db", made), "--last")
     assert done.stdout.splitlines() == [
         f"b_eff on {size} processes of local:default+mpi (--time-budget 5): {value} MByte/s, {change} against "
         "the median of 3 earlier sessions; a reference needs 6 more sessions"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sessions_made import case, database, each_night, night, nights, session, table_of
+from sessions_made import case, database, each_night, night, nights, session, table_of, values_of
 from test_history import HIGHER
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
@@ -77,19 +77,12 @@ def test_twelve_sessions_are_enough_for_a_trend():
     ],
 )
 def test_the_trend_names_the_last_change(alarms, recovered, words):
-    found = SimpleNamespace(
-        alarms=alarms,
-        regression=alarms or recovered,
-        suspect=alarms or recovered,
-        recovered=recovered,
-        time=pd.Timestamp("2026-01-31"),
-        change=SimpleNamespace(relative=-0.125),
-        accepted=False,
-    )
-    assert trend(pd.DataFrame(index=range(20)), [SimpleNamespace(), found]) == words
+    found = {"alarms": alarms, "regression": alarms or recovered, "suspect": alarms or recovered, "accepted": False}
+    found |= {"time": pd.Timestamp("2026-01-31"), "change": SimpleNamespace(relative=-0.125), "recovered": recovered}
+    assert trend(pd.DataFrame(index=range(20)), [SimpleNamespace(), SimpleNamespace(**found)]) == words
 
 
-def standing_of(tmp_path, *sessions):
+def standing_of(tmp_path, sessions):
     """The values of made sessions and where they stand."""
     reports = read_reports([database(tmp_path / "results.db", sessions)])
     values = session_values(history_table(reports))
@@ -98,10 +91,8 @@ def standing_of(tmp_path, *sessions):
 
 def test_the_last_value_is_judged_and_the_level_is_that_of_all_sessions(tmp_path):
     measured = [1000.0, 1040.0, 1010.0, 700.0]
-    cases = [case({"b_eff": (value, 1000.0, -0.1, None, "MByte/s", "pass")}) for value in measured]
-    [row] = standing_of(tmp_path, *(session([made], night(number)) for number, made in enumerate(cases)))[
-        1
-    ].itertuples()
+    made = each_night(4, lambda n: [case({"b_eff": (measured[n], 1000.0, -0.1, None, "MByte/s", "pass")})])
+    [row] = standing_of(tmp_path, made)[1].itertuples()
     assert (row.last, row.time, row.verdict) == (700, night(3), "fail")
     assert (row.median, row.sessions, row.trend) == (1005, 4, "too few sessions")
 
@@ -110,7 +101,7 @@ def test_the_metrics_of_a_test_stand_in_the_order_of_its_benchmark(tmp_path):
     """Whatever their order in the session, after the smaller size; those that the benchmark does not have are last. One
     session is enough."""
     metrics = {"aside": (1.0, "s"), "ping_pong_latency": (2.0, "us"), "b_eff": (1000.0, "MByte/s")}
-    table = standing_of(tmp_path, session([case(metrics, processes=4), case(metrics)]))[1]
+    table = standing_of(tmp_path, [session([case(metrics, processes=4), case(metrics)])])[1]
     names = ["b_eff", "ping_pong_latency", "aside"]
     assert [*zip(table["processes"], table["metric"])] == [(size, name) for size in (2, 4) for name in names]
 
@@ -124,7 +115,7 @@ def test_the_newest_session_stands_beside_the_median_of_the_earlier_ones(tmp_pat
         return case({"ping_pong_latency": (1.0, "us"), "b_eff": (rate, "MByte/s")}, processes=size)
 
     sessions = each_night(4, lambda number: [measured(number, size) for size in sizes[number]])
-    front = newest(*standing_of(tmp_path, *sessions))
+    front = newest(*standing_of(tmp_path, sessions))
     rows = front[["processes", "metric", "value", "sessions"]].to_numpy().tolist()
     assert rows == [[2, "b_eff", 203, 3], [4, "b_eff", 403, 0]]
     assert front["earlier"].iloc[0] == 201 and np.isnan(front["earlier"].iloc[1])
@@ -134,7 +125,7 @@ def test_two_sizes_show_how_a_bandwidth_scales_and_one_does_not(tmp_path):
     """100 MByte/s of each of 2 processes, 50 of each of 4."""
     rates = [case({"b_eff": (200.0, "MByte/s")}, processes=size) for size in (2, 4)]
     alone = case({"b_eff_io": (200.0, "MByte/s")}, benchmark="b_eff_io")
-    table = scaling(standing_of(tmp_path, session([*rates, alone]))[1])
+    table = scaling(standing_of(tmp_path, [session([*rates, alone])])[1])
     rows = table[["benchmark", "per_process", "efficiency"]].to_numpy().tolist()
     assert rows == [["b_eff", 100, 1], ["b_eff", 50, 0.5]]
 
@@ -223,7 +214,7 @@ def test_a_change_smaller_than_the_smallest_is_not_reported(drop, smallest, foun
 @pytest.mark.parametrize(("back", "recovered"), [(979.0, False), (983.0, True)])
 def test_a_regression_has_recovered_within_the_smallest_change_of_its_level(tmp_path, back, recovered):
     numbers = [*alternating(20), *alternating(16, 700.0), *alternating(10, back)]
-    first = findings(session_values(table_of(tmp_path, nights(numbers))))[0]
+    first = findings(values_of(tmp_path, nights(numbers)))[0]
     assert first.regression and (first.recovered, first.alarms) == (recovered, not recovered)
 
 
@@ -235,11 +226,8 @@ def test_the_probability_of_a_change_is_that_of_both_tails():
 def test_a_unit_that_changed_is_told_with_its_first_session(tmp_path):
     """The series begins anew there; another one has the same unit in all sessions."""
     units = ["GByte/s"] * 3 + ["MByte/s"] * 2 + ["GByte/s"] * 4
-    sessions = [
-        session([case({"b_eff": (1.0, unit), "l_max": (1.0, "MiB")})], night(number))
-        for number, unit in enumerate(units)
-    ]
-    values = session_values(table_of(tmp_path, sessions))
+    sessions = each_night(9, lambda number: [case({"b_eff": (1.0, units[number]), "l_max": (1.0, "MiB")})])
+    values = values_of(tmp_path, sessions)
     [change] = changed_units(values)
     assert (change["metric"], change["was"], change["unit"]) == ("b_eff", "MByte/s", "GByte/s")
     assert change["since"] == night(5)
@@ -264,7 +252,7 @@ def test_series_of_any_length_are_judged_from_twelve_sessions_on(tmp_path):
 
 
 def suspected(folder, numbers, metric="b_eff", unit="MByte/s"):
-    values = session_values(table_of(folder, nights(numbers, metric, unit)))
+    values = values_of(folder, nights(numbers, metric, unit))
     return [(row.value, row.level, row.relative) for row in suspicions(values, []).itertuples()]
 
 
@@ -309,7 +297,7 @@ def test_an_unknown_kind_of_comparison_names_the_valid_ones():
 
 
 def test_two_environments_are_compared_on_everything_else_alike(tmp_path):
-    first = session_values(table_of(tmp_path, nights([900.0, 1000.0, 1100.0])))
+    first = values_of(tmp_path, nights([900.0, 1000.0, 1100.0]))
     second = first.assign(environ="other", value=2 * first["value"])
     table = compared(pd.concat([first, second]), "environ", (first["environ"].iloc[0], "other"))
     [row] = table.itertuples()

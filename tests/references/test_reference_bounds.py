@@ -4,11 +4,10 @@
 import numpy as np
 import pytest
 import yaml
-from sessions_made import case, database, each_night, night, nights, session, table_of
-from test_references import at_least, propose, proposed, values_of
+from sessions_made import case, database, each_night, night, nights, session, values_of
+from test_references import at_least, propose, proposed
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.history.change_points import session_values
 from coffeecup.postprocess.references.proposals import allowance
 
 
@@ -16,7 +15,7 @@ def test_bound_is_the_usual_reach_widened_until_the_next_session_is_inside(tmp_p
     """By hand. The session with 80 falls short by 20 where the others reach 10: rated 2. That with 90 is rated 10 / 20,
     the others 0. With probability 10/11 the next session is rated no worse than the worst of ten: so it may be twice as
     far below the median as 80 is."""
-    values = values_of(tmp_path, [100.0] * 4 + [80.0] + [100.0] * 4 + [90.0])
+    values = values_of(tmp_path, nights([100.0] * 4 + [80.0] + [100.0] * 4 + [90.0]))
     made, new = proposed(values, coverage=0.95)
     [row] = made.itertuples()
     assert (row.value, row.sessions, row.covered) == (100, 10, pytest.approx(10 / 11))
@@ -32,7 +31,7 @@ def test_bound_is_on_the_bad_side_of_a_metric(tmp_path):
         rate, time = measured[number]
         return [case({"b_eff": (rate, "MByte/s"), "ring_latency": (time, "us"), "own": (5.0, "1")})]
 
-    _, new = proposed(session_values(table_of(tmp_path, each_night(10, of_night))))
+    _, new = proposed(values_of(tmp_path, each_night(10, of_night)))
     assert new["b_eff"]["local:default"][2] == {
         "b_eff": at_least(100.0),
         "ring_latency": [2.0, None, 0.05, "us"],
@@ -44,7 +43,7 @@ def test_worst_metric_of_a_session_widens_the_bounds_of_all(tmp_path):
     """By hand: one session has 80 instead of 100, twice the reach of 10 of the others; the latency's is its floor."""
     rates = [100.0] * 8 + [90.0, 80.0]
     made = each_night(10, lambda number: [case({"b_eff": (rates[number], "MByte/s"), "ring_latency": (2.0, "us")})])
-    _, new = proposed(session_values(table_of(tmp_path, made)))
+    _, new = proposed(values_of(tmp_path, made))
     assert new["b_eff"]["local:default"][2] == {
         "b_eff": [100.0, -0.4, None, "MByte/s"],
         "ring_latency": [2.0, None, 0.1, "us"],
@@ -54,7 +53,7 @@ def test_worst_metric_of_a_session_widens_the_bounds_of_all(tmp_path):
 def test_metric_that_some_sessions_lack_is_judged_by_the_others(tmp_path):
     latency = {"ring_latency": (2.0, "us")}
     made = each_night(10, lambda number: [case({"b_eff": (100.0, "MByte/s")} | (latency if number % 2 else {}))])
-    _, new = proposed(session_values(table_of(tmp_path, made)))
+    _, new = proposed(values_of(tmp_path, made))
     assert new["b_eff"]["local:default"][2]["ring_latency"] == [2.0, None, 0.05, "us"]
 
 
@@ -76,17 +75,17 @@ def test_share_of_nights_that_pass_all_metrics_is_the_stated_one():
 
 
 def test_one_excursion_moves_neither_the_value_nor_the_spread(tmp_path):
-    made, _ = proposed(values_of(tmp_path, [100.0, 101.0, 99.0, 100.5, 99.5, 30.0, 100.0]))
+    made, _ = proposed(values_of(tmp_path, nights([100.0, 101.0, 99.0, 100.5, 99.5, 30.0, 100.0])))
     assert made["value"].tolist() == [100] and made["spread"][0] < 0.01
 
 
 def test_bounds_are_never_nearer_than_the_floor(tmp_path):
-    _, new = proposed(values_of(tmp_path, [100.0] * 12), floor=0.03)
+    _, new = proposed(values_of(tmp_path, nights([100.0] * 12)), floor=0.03)
     assert new["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.03, None, "MByte/s"]
 
 
 def test_too_few_sessions_give_no_reference(tmp_path):
-    made, _ = proposed(values_of(tmp_path, [1.0] * 9), min_sessions=10)
+    made, _ = proposed(values_of(tmp_path, nights([1.0] * 9)), min_sessions=10)
     assert made.empty
 
 
@@ -121,9 +120,7 @@ def test_a_simulated_value_has_bounds_on_both_sides_and_tells_what_repeats_it(tm
             [(r, {"environment SMPI_PLATFORM_SHA256": d}) for r, d in (("b", "aa"), ("a", "bb"))]
         )
     ]
-    rows, new = proposed(
-        session_values(table_of(tmp_path, made)), simulated=True, floor=0.01, min_sessions=1, scaling=(("own", 0.5),)
-    )
+    rows, new = proposed(values_of(tmp_path, made), simulated=True, floor=0.01, min_sessions=1, scaling=(("own", 0.5),))
     assert (rows[["lower", "upper", "covered"]] == [-0.01, 0.01, 1]).all(axis=None)
     assert new["b_eff"]["local:default"][2] == {
         "b_eff": [50.0, -0.01, 0.01, "MByte/s"],
@@ -136,7 +133,7 @@ def test_a_simulated_value_has_bounds_on_both_sides_and_tells_what_repeats_it(tm
 
 
 def test_references_of_a_single_process_are_by_size(tmp_path):
-    _, new = proposed(values_of(tmp_path, [100.0] * 3, processes=1))
+    _, new = proposed(values_of(tmp_path, nights([100.0] * 3, processes=1)))
     assert new["b_eff"] == {
         "$index": ["$partition", "num_processes"],
         "local:default": {1: {"b_eff": at_least(100.0)}},

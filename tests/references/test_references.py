@@ -7,7 +7,7 @@ import yaml
 from commands import run, said
 from logs_made import write as write_log
 from logs_made_b_eff import b_eff_log
-from sessions_made import case, database, each_night, nights, steady
+from sessions_made import case, database, each_night, nights, steady, values_of
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import session_values
@@ -18,11 +18,6 @@ from coffeecup.postprocess.sessions.files import read_reports
 
 CHECKS_OF = "b_eff"
 TODAY = {"_meta": {"benchmark": "b_eff", "schema": 1}}
-
-
-def values_of(tmp_path, numbers, first=0, **variables):
-    path = tmp_path / f"results-{first}.db"
-    return session_values(history_table(read_reports([database(path, nights(numbers, first=first, **variables))])))
 
 
 def at_least(value, unit="MByte/s"):
@@ -44,7 +39,7 @@ def proposed(values, today=TODAY, **terms):
 
 
 def test_every_entry_tells_where_it_is_from(tmp_path):
-    values = values_of(tmp_path, steady(20))
+    values = values_of(tmp_path, nights(steady(20)))
     _, new = proposed(values)
     [told] = new["_meta"]["measured"]["local:default"][2]
     assert told["sessions"] == sorted(values["session"]) and told["runs"] == 20
@@ -55,8 +50,9 @@ def test_every_entry_tells_where_it_is_from(tmp_path):
 
 
 def test_an_epoch_keeps_the_values_before_the_upgrade(tmp_path):
-    _, first = proposed(values_of(tmp_path, [100.0] * 10))
-    _, second = proposed(values_of(tmp_path, [200.0] * 10, first=50), today=first, valid_from="2026-02-20")
+    _, first = proposed(values_of(tmp_path, nights([100.0] * 10)))
+    later = values_of(tmp_path, nights([200.0] * 10, first=50), "later.db")
+    _, second = proposed(later, today=first, valid_from="2026-02-20")
     past, present = second["_meta"]["measured"]["local:default"][2]
     assert past["valid_from"] == "2026-01-01" and past["values"]["b_eff"][0] == 100
     assert present["valid_from"] == "2026-02-20" and second["b_eff"]["local:default"][2]["b_eff"][0] == 200
@@ -65,7 +61,7 @@ def test_an_epoch_keeps_the_values_before_the_upgrade(tmp_path):
 
 
 def test_an_expected_failure_keeps_its_ticket_until_it_is_ended(tmp_path):
-    values = values_of(tmp_path, [100.0] * 10)
+    values = values_of(tmp_path, nights([100.0] * 10))
     _, marked = proposed(values, xfail=(("b_eff", "HPC-17"),))
     assert flat(marked, "b_eff")["local:default", 2, "b_eff"] == ["$xfail", "HPC-17", at_least(100.0)]
     _, kept = proposed(values, today=marked)
@@ -75,7 +71,7 @@ def test_an_expected_failure_keeps_its_ticket_until_it_is_ended(tmp_path):
 
 
 def test_the_sessions_that_would_have_failed_are_those_outside(tmp_path):
-    values = values_of(tmp_path, [*[100.0] * 30, 90.0, 104.0])
+    values = values_of(tmp_path, nights([*[100.0] * 30, 90.0, 104.0]))
     made, _ = proposed(values, coverage=0.9)
     assert outside(values, made)["value"].tolist() == [90]
 

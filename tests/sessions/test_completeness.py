@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from commands import run
 from logs_made_b_eff import b_eff_log
-from sessions_made import case, database, night, session
+from sessions_made import case, database, each_night, night, session
 
 from coffeecup.postprocess.history.cases import selection
 from coffeecup.postprocess.history.change_points import session_values
@@ -36,8 +36,7 @@ def crashed(processes=2, **more):
 
 def history(tmp_path, *nights, name="results.db"):
     """A database with a session for each list of cases, a night each."""
-    made = [session(cases, night(number), cmdline=NIGHTLY) for number, cases in enumerate(nights)]
-    return database(tmp_path / name, made)
+    return database(tmp_path / name, each_night(len(nights), nights.__getitem__, cmdline=NIGHTLY))
 
 
 def state(source, processes=2, expected=None):
@@ -56,7 +55,7 @@ def verdicts(tmp_path, *sessions):
 
 def test_a_crash_in_a_session_with_another_command_leaves_no_series_green(tmp_path):
     """Such as one with other options of ReFrame, which is compared with no other session."""
-    good_nights = [session([good()], night(number), cmdline=NIGHTLY) for number in range(10)]
+    good_nights = each_night(10, lambda _: [good()], cmdline=NIGHTLY)
     other = session([crashed()], night(10), cmdline=f"{NIGHTLY} -S builder=prebuilt")
     assert verdicts(tmp_path, *good_nights) == {"--time-budget 5": ("no reference", "too few sessions")}
     stopped = ("no value", "no value since 2026-01-11")
@@ -98,9 +97,8 @@ def test_benchmark_that_crashes_for_twenty_nights_is_named_everywhere(tmp_path):
     assert run("export", stored, "--openmetrics", metrics, "--junit", junit).exit_code == 0
     samples = dict(line.rsplit(" ", 1) for line in metrics.read_text().splitlines() if not line.startswith("#"))
     assert [value for name, value in samples.items() if name.startswith("coffeecup_failed{")] == ["1.0"]
-    assert [value for name, value in samples.items() if name.startswith("coffeecup_sessions_without_value{")] == [
-        "20.0"
-    ]
+    gaps = [value for name, value in samples.items() if name.startswith("coffeecup_sessions_without_value{")]
+    assert gaps == ["20.0"]
     assert len(ElementTree.parse(junit).findall("testsuite/testcase/failure")) == 20
 
 
@@ -110,10 +108,8 @@ def test_benchmark_that_never_had_a_value_is_named(tmp_path):
     done = run("check-history", stored)
     assert done.exit_code == 1 and "last value: never" in done.stdout
     assert "no session has a value" in run("site", "report", stored).output
-    for option in ([], ["--last"]):
-        assert run("history", stored, *option).stdout.startswith(
-            "NO VALUE: b_eff %num_processes=2 on local:default+mpi"
-        )
+    said = "NO VALUE: b_eff %num_processes=2 on local:default+mpi"
+    assert all(run("history", stored, *option).stdout.startswith(said) for option in ([], ["--last"]))
     metrics, junit = tmp_path / "metrics", tmp_path / "junit.xml"
     done = run("export", stored, "--openmetrics", metrics, "--junit", junit)
     assert done.exit_code == 0, done.output
@@ -190,7 +186,7 @@ def test_value_outside_its_bounds_is_no_reason_for_a_later_gap(tmp_path):
 
 
 def test_session_with_another_selection_misses_nothing(tmp_path):
-    both = [session([good(2), good(4)], night(number), cmdline=NIGHTLY) for number in range(3)]
+    both = each_night(3, lambda _: [good(2), good(4)], cmdline=NIGHTLY)
     by_hand = session([good(2)], night(3), cmdline="reframe -n b_eff -r")
     assert state(database(tmp_path / "hand.db", [*both, by_hand]), 4)[0] == "measured"
     nightly = session([good(2)], night(3), cmdline=NIGHTLY)
@@ -207,7 +203,7 @@ def test_value_that_was_measured_by_hand_ends_a_gap(tmp_path):
     ("cmdline", "expected"),
     [
         (
-            ".venv/bin/reframe -C a.py -r --mode=scaling --prefix=output/1 --report-file=output/1/s.json",
+            ".venv/bin/reframe -C a.py -r --mode=scaling --prefix=o --report-file=s.json",
             "-C a.py -r --mode=scaling",
         ),
         ("reframe --prefix output/1 -C a.py --session-extras firmware=1.2 -o out -s stage -r", "-C a.py -r"),
@@ -265,12 +261,9 @@ def test_test_that_every_session_skips_is_none_of_the_site(tmp_path):
 def test_benchmark_that_is_missing_from_a_whole_session_is_missed_also_when_selected(tmp_path):
     other = case({"io_fraction": (0.5, "1")}, benchmark="ftio")
     stored = history(tmp_path, *[[good(), other]] * 3, [other])
-    for options, code, count in (
-        (["b_eff"], 1, "1 test, 1 of"),
-        (["ftio"], 0, "1 test, 0 of"),
-        ([], 1, "2 tests, 1 of"),
-    ):
-        done = run("check-history", stored, *(word for name in options for word in ("--benchmark", name)))
+    counts = {"b_eff": (1, "1 test, 1 of"), "ftio": (0, "1 test, 0 of"), "": (1, "2 tests, 1 of")}
+    for name, (code, count) in counts.items():
+        done = run("check-history", stored, *(["--benchmark", name] if name else []))
         assert done.exit_code == code and count in done.stdout
     page = tmp_path / "site.html"
     assert run("site", "report", stored, "--benchmark", "b_eff", "-o", page).exit_code == 0

@@ -4,8 +4,8 @@
 import json
 
 import pytest
-from commands import run
-from sessions_made import case, database, night, session, steady
+from commands import run, said
+from sessions_made import case, database, each_night, steady
 
 NIGHTS = 20
 # Per night: system, partition, benchmark, metric; the number of the combination is in every value.
@@ -27,23 +27,15 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    sessions = [
-        session(
-            [
-                case(
-                    {metric: ((number + 1) * noise, "us" if "latency" in metric else "MByte/s")},
-                    system=system,
-                    partition=partition,
-                    benchmark=benchmark,
-                    name=f"{benchmark} {metric}",
-                )
-                for number, (system, partition, benchmark, metric) in enumerate(PLACES)
-            ],
-            night(place),
-        )
-        for place, noise in enumerate(steady(NIGHTS, 1.0))
-    ]
-    return database(tmp_path_factory.mktemp("stored") / "results.db", sessions)
+    noise = steady(NIGHTS, 1.0)
+
+    def of_night(night):
+        for number, (system, partition, benchmark, metric) in enumerate(PLACES):
+            value = {metric: ((number + 1) * noise[night], "us" if "latency" in metric else "MByte/s")}
+            name = f"{benchmark} {metric}"
+            yield case(value, system=system, partition=partition, benchmark=benchmark, name=name)
+
+    return database(tmp_path_factory.mktemp("stored") / "results.db", each_night(NIGHTS, of_night))
 
 
 @pytest.mark.parametrize(
@@ -82,13 +74,8 @@ def test_a_filter_keeps_what_it_names(stored, options, kept):
 )
 def test_dates_bound_the_sessions_and_a_day_is_included(stored, options, count):
     """Night n begins at 02:00 UTC on day n + 1."""
-    assert (
-        len({line.split(",")[0] for line in run("history", stored, "--csv", *options).stdout.splitlines()[1:]}) == count
-    )
-
-
-def told(done):
-    return " ".join(done.output.replace("│", " ").split())
+    _, *rows = run("history", stored, "--csv", *options).stdout.splitlines()
+    assert len({row.split(",")[0] for row in rows}) == count
 
 
 @pytest.mark.parametrize(
@@ -107,7 +94,7 @@ def told(done):
 )
 def test_a_value_that_matches_nothing_is_an_error_that_lists_what_there_is(stored, option, value, there):
     done = run("history", stored, option, value)
-    assert done.exit_code == 2 and there in told(done)
+    assert done.exit_code == 2 and there in said(done)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(command[:2]))
@@ -115,10 +102,10 @@ def test_every_command_has_the_filters(stored, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     for option, value in (("--system", "c"), ("--partition", "b:gpu"), ("--until", "2025-12-31")):
         done = run(*command, stored, option, value)
-        assert done.exit_code == 2 and "there are" in told(done) and list(tmp_path.iterdir()) == []
+        assert done.exit_code == 2 and "there are" in said(done) and list(tmp_path.iterdir()) == []
     done = run(*command, stored, "--benchmark", "c", *(["--metric", "c"] if "propose" not in command else []))
     assert done.exit_code == 2 and list(tmp_path.iterdir()) == []
-    assert ("name one --benchmark" if "propose" in command else "'c'; there are 'b_eff', 'b_eff_io'") in told(done)
+    assert ("name one --benchmark" if "propose" in command else "'c'; there are 'b_eff', 'b_eff_io'") in said(done)
 
 
 def test_each_value_has_to_match(stored):
@@ -129,23 +116,21 @@ def test_each_value_has_to_match(stored):
 def test_a_filter_does_not_hide_that_a_test_did_not_run(tmp_path):
     """The test of `gpu` is missing from the newest session, which has the one of `cpu`."""
     both = [case({"b_eff": (1.0, "MByte/s")}, partition=name) for name in ("cpu", "gpu")]
-    stored = database(
-        tmp_path / "results.db", [session(both, night(0)), session(both, night(1)), session(both[:1], night(2))]
-    )
-    for option, code in ((["gpu"], 1), (["cpu"], 0)):
-        done = run("check-history", stored, "--partition", *option, "--json")
+    stored = database(tmp_path / "results.db", each_night(3, lambda number: both if number < 2 else both[:1]))
+    for option, code in (("gpu", 1), ("cpu", 0)):
+        done = run("check-history", stored, "--partition", option, "--json")
         assert done.exit_code == code and len(json.loads(done.stdout)["missing"]) == code
     assert run("check-history", stored).exit_code == 1
 
 
 def test_history_of_dry_runs_only_is_no_all_clear(tmp_path):
     """Every test passed, and none measured anything."""
-    dry = [session([case({"b_eff": (None, "MByte/s")})], night(number)) for number in range(3)]
+    dry = each_night(3, lambda _: [case({"b_eff": (None, "MByte/s")})])
     done = run("check-history", database(tmp_path / "results.db", dry))
-    assert done.exit_code == 2 and "no selected session ran a test" in told(done)
+    assert done.exit_code == 2 and "no selected session ran a test" in said(done)
 
 
 @pytest.mark.parametrize("days", ["nan", "inf", "-1"])
 def test_age_that_nothing_could_exceed_is_refused(stored, days):
     done = run("check-history", stored, "--max-age", days)
-    assert done.exit_code == 2 and "--max-age must be a number of days" in told(done)
+    assert done.exit_code == 2 and "--max-age must be a number of days" in said(done)

@@ -11,7 +11,7 @@ import logs_made
 import pytest
 import sessions_made
 from logs_made_b_eff import b_eff_log
-from sessions_made import case, database, night, nights, session, write
+from sessions_made import case, database, each_night, night, nights, session, write
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.history.table import case_table, history_table
@@ -23,9 +23,8 @@ from coffeecup.postprocess.sessions.files import read_reports
 def real(reframe, tmp_path, kernel_that):
     """A session that ReFrame ran and stored both ways, and the log that its kernel left."""
     log = logs_made.write(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
-    done = reframe(
-        "-r", "-n", "b_eff%num_processes=2$", "--session-extras", "firmware=1.2", *kernel_that(f'cp {log} "$log"')
-    )
+    options = ("-r", "-n", "b_eff%num_processes=2$", "--session-extras", "firmware=1.2")
+    done = reframe(*options, *kernel_that(f'cp {log} "$log"'))
     assert done.returncode == 0, done.output
     return tmp_path / "session.json", tmp_path / "results.db", log
 
@@ -34,25 +33,14 @@ def test_a_real_session_is_the_same_from_its_report_and_from_the_database(real):
     report, stored, log = real
     from_report, from_database = (history_table(read_reports([source])) for source in (report, stored))
     assert from_report.drop(columns="source").equals(from_database.drop(columns="source"))
-    score = score_log(log)
-    assert dict(zip(from_report["metric"], from_report["value"])) == {
-        name: metric.value for name, metric in score.metrics.items()
-    }
-    assert dict(zip(from_report["metric"], from_report["unit"])) == {
-        name: metric.unit for name, metric in score.metrics.items()
-    }
-    assert set(from_report["outcome"]) == {"no reference"} and from_report[["reference", "lower", "upper"]].isna().all(
-        axis=None
-    )
+    stated = from_report[["metric", "value", "unit"]].itertuples(index=False, name=None)
+    assert [*stated] == [(name, metric.value, metric.unit) for name, metric in score_log(log).metrics.items()]
+    assert set(from_report["outcome"]) == {"no reference"}
+    assert from_report[["reference", "lower", "upper"]].isna().all(axis=None)
     row = from_report.iloc[0]
     assert row["log_sha256"] == hashlib.sha256(log.read_bytes()).hexdigest()
-    assert (row["benchmark"], row["system"], row["partition"], row["processes"], row["settings"]) == (
-        "b_eff",
-        "local",
-        "default",
-        2,
-        "",
-    )
+    columns = ["benchmark", "system", "partition", "processes", "settings"]
+    assert row[columns].tolist() == ["b_eff", "local", "default", 2, ""]
     facts = json.loads(row["facts"])
     assert facts["session firmware"] == "1.2" and facts["single copy"] == "cma" and "binding" in facts
 
@@ -67,16 +55,9 @@ def test_made_sessions_are_what_reframe_would_write():
 
 
 def test_a_row_tells_session_case_and_metric(tmp_path):
-    judged = case(
-        {
-            "b_eff": (90.0, 100.0, -0.05, None, "MByte/s", "fail"),
-            "ping_pong_latency": (None, 0, None, None, "us", None),
-        },
-        result="fail",
-        fail_reason="too\nslow",
-        processes=4,
-        outputdir=None,
-    )
+    metrics = {"b_eff": (90.0, 100.0, -0.05, None, "MByte/s", "fail")}
+    metrics["ping_pong_latency"] = (None, 0, None, None, "us", None)
+    judged = case(metrics, result="fail", fail_reason="too\nslow", processes=4, outputdir=None)
     table = history_table(read_reports([write(tmp_path, [session([judged], night(3))])]))
     assert table["metric"].tolist() == ["b_eff", "ping_pong_latency"]
     first = table.iloc[0]
@@ -115,9 +96,8 @@ def test_sessions_come_by_their_time_and_since_leaves_out_older_ones(tmp_path):
     stored = database(tmp_path / "results.db", reversed(nights([1.0, 2.0, 3.0])))
     assert history_table(read_reports([stored]))["value"].tolist() == [1, 2, 3]
     assert history_table(read_reports([stored], since=night(1)))["value"].tolist() == [2, 3]
-    assert history_table(read_reports([write(tmp_path / "j", nights([1.0, 2.0]))], since=night(1)))[
-        "value"
-    ].tolist() == [2]
+    reports = read_reports([write(tmp_path / "j", nights([1.0, 2.0]))], since=night(1))
+    assert history_table(reports)["value"].tolist() == [2]
 
 
 def test_until_leaves_out_later_sessions_and_includes_its_own_time(tmp_path):
@@ -137,46 +117,37 @@ def test_a_session_without_a_start_in_the_table_is_not_dropped(tmp_path, start):
     assert history_table(read_reports([stored], since=night(1), until=night(1)))["value"].tolist() == [2]
 
 
+RATE = [1.0, 0, None, None, "MByte/s", "pass"]
+
+
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("where", "change", "complaint"),
     [
-        (
-            lambda made: made["session_info"].update(time_start_unix=1e18),
-            r"<= 9007199254\.\d+ - at `\$\.session_info\.time_start_unix`",
-        ),
-        (lambda made: made["session_info"].update(time_start_unix=-1), ">= 0"),
-        (lambda made: made["session_info"].update(cmdline=7), "session_info.cmdline"),
-        (lambda made: made["runs"][0]["testcases"][0].update(num_processes=0), "num_processes"),
-        (lambda made: made["runs"][0]["testcases"][0].update(num_processes=2**31), "num_processes"),
-        (lambda made: made["runs"][0]["testcases"][0].update(run_index=-1), "run_index"),
-        (lambda made: made["runs"][0]["testcases"][0].update(job_completion_time_unix=1e18), "completion_time"),
-        (
-            lambda made: made["runs"][0]["testcases"][0]["perfvalues"].update(
-                {"other:place:b_eff": [1.0, 0, None, None, "MByte/s", "pass"]}
-            ),
-            "two values of one metric",
-        ),
-        (lambda made: made["runs"][0].update(testcases={}), "Expected `array`"),
-        *(
-            (lambda made, change=change: made["runs"][0]["testcases"][0].update(change), complaint)
-            for change, complaint in [
-                ({"anything": json.loads("[" * 500 + "]" * 500)}, "nested too deeply"),
-                ({"anything": float("nan"), "name": "\ud800"}, "no JSON"),
-                ({"name": None}, "name"),
-                ({"dependencies_actual": [5]}, "dependencies_actual"),
-                ({"unique_name": [[]]}, "unique_name"),
-                ({"facts": {"binding": [1]}}, "the test 'b_eff .*facts"),
-                ({"node_effects": {"values": {"node1": [1.0] * 4}}}, "node_effects"),
-                ({"node_effects": {"servers": {"values": {"ost1": [1.0, 1.0, 1.0, 1.0, -1e-9]}}}}, "servers"),
-                ({"perfvalues": {"a": [1.0, 0, None, None, "s"]}}, "perfvalues"),
-                ({"perfvalues": {"a": [1.0, True, None, None, "s", "pass"]}}, "perfvalues"),
-            ]
-        ),
+        ("info", {"time_start_unix": 1e18}, r"<= 9007199254\.\d+ - at `\$\.session_info\.time_start_unix`"),
+        ("info", {"time_start_unix": -1}, ">= 0"),
+        ("info", {"cmdline": 7}, "session_info.cmdline"),
+        ("run", {"testcases": {}}, "Expected `array`"),
+        ("case", {"num_processes": 0}, "num_processes"),
+        ("case", {"num_processes": 2**31}, "num_processes"),
+        ("case", {"run_index": -1}, "run_index"),
+        ("case", {"job_completion_time_unix": 1e18}, "completion_time"),
+        ("case", {"anything": json.loads("[" * 500 + "]" * 500)}, "nested too deeply"),
+        ("case", {"anything": float("nan"), "name": "\ud800"}, "no JSON"),
+        ("case", {"name": None}, "name"),
+        ("case", {"dependencies_actual": [5]}, "dependencies_actual"),
+        ("case", {"unique_name": [[]]}, "unique_name"),
+        ("case", {"facts": {"binding": [1]}}, "the test 'b_eff .*facts"),
+        ("case", {"node_effects": {"values": {"node1": [1.0] * 4}}}, "node_effects"),
+        ("case", {"node_effects": {"servers": {"values": {"ost1": [1.0, 1.0, 1.0, 1.0, -1e-9]}}}}, "servers"),
+        ("case", {"perfvalues": {"a": RATE[:5]}}, "perfvalues"),
+        ("case", {"perfvalues": {"a": [1.0, True, *RATE[2:]]}}, "perfvalues"),
+        ("case", {"perfvalues": {"local:default:b_eff": RATE, "other:place:b_eff": RATE}}, "two values of one metric"),
     ],
 )
-def test_a_session_with_an_impossible_value_is_refused(tmp_path, change, complaint):
+def test_a_session_with_an_impossible_value_is_refused(tmp_path, where, change, complaint):
     [made] = nights([1.0])
-    change(made)
+    [only] = made["runs"]
+    {"info": made["session_info"], "run": only, "case": only["testcases"][0]}[where].update(change)
     with pytest.raises(LogError, match=complaint) as raised:
         read_reports([write(tmp_path, [made])])
     assert "\n" not in str(raised.value)
@@ -196,36 +167,26 @@ def test_the_same_identifier_of_two_tests_does_not_matter(tmp_path):
 
 
 def test_a_path_of_the_sessions_own_makes_no_other_series(tmp_path):
-    sessions = [
-        session(
-            [
-                case(
-                    {"io_fraction": (0.5, "1")},
-                    benchmark="ftio",
-                    stagedir=f"/stage/{number}",
-                    executable_opts=["--log", "ftio.jsonl", "--directory", f"/stage/{number}/x", "--repeat", "2"],
-                )
-            ],
-            night(number),
-        )
-        for number in range(2)
-    ]
-    table = history_table(read_reports([write(tmp_path, sessions)]))
+
+    def of_night(number):
+        options = ["--log", "ftio.jsonl", "--directory", f"/stage/{number}/x", "--repeat", "2"]
+        paths = {"stagedir": f"/stage/{number}", "executable_opts": options}
+        yield case({"io_fraction": (0.5, "1")}, benchmark="ftio", **paths)
+
+    table = history_table(read_reports([write(tmp_path, each_night(2, of_night))]))
     assert set(table["settings"]) == {"--directory (stage directory)/x --repeat 2"}
 
 
-def older(path):
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE metadata SET schema_version = '0.9'")
-    connection.commit()
-    connection.close()
+def sql(statement):
+    """A change of a database by this statement."""
 
+    def change(path):
+        connection = sqlite3.connect(path)
+        connection.execute(statement)
+        connection.commit()
+        connection.close()
 
-def without_sessions(path):
-    connection = sqlite3.connect(path)
-    connection.execute("DROP TABLE sessions")
-    connection.commit()
-    connection.close()
+    return change
 
 
 def damaged_pages(path):
@@ -237,32 +198,19 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:4096])
 
 
-def damaged_session(path):
-    connection = sqlite3.connect(path)
-    connection.execute(
-        "UPDATE sessions SET json_blob = substr(json_blob, 1, 100) WHERE session_start_unix = ?",
-        (night(1).timestamp(),),
-    )
-    connection.commit()
-    connection.close()
-
-
-def session_of_another_version(path):
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE sessions SET json_blob = replace(json_blob, '\"perfvalues\"', '\"perfvars\"')")
-    connection.commit()
-    connection.close()
+SHORTER = "UPDATE sessions SET json_blob = substr(json_blob, 1, 100) WHERE session_start_unix = "
+RENAMED = "UPDATE sessions SET json_blob = replace(json_blob, '\"perfvalues\"', '\"perfvars\"')"
 
 
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
-        (older, "version 0.9, and 1.0 is read"),
-        (without_sessions, "no table of sessions"),
+        (sql("UPDATE metadata SET schema_version = '0.9'"), "version 0.9, and 1.0 is read"),
+        (sql("DROP TABLE sessions"), "no table of sessions"),
         (damaged_pages, "damaged"),
         (cut, "damaged"),
-        (damaged_session, "damaged: remove it with `reframe --delete-stored-sessions="),
-        (session_of_another_version, "perfvalues"),
+        (sql(f"{SHORTER}{night(1).timestamp()}"), "damaged: remove it with `reframe --delete-stored-sessions="),
+        (sql(RENAMED), "perfvalues"),
     ],
 )
 def test_a_database_that_cannot_be_read_is_refused_and_stays_as_it_is(tmp_path, spoil, complaint):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import reframe
 
+from coffeecup.postprocess.history.change_points import session_values
 from coffeecup.postprocess.history.table import history_table
 from coffeecup.postprocess.sessions.files import read_reports
 
@@ -103,6 +104,11 @@ def steady(count, level=1000.0, spread=0.03, seed=1):
     return (level * (1 + spread * np.random.default_rng(seed).standard_normal(count))).tolist()
 
 
-def table_of(tmp_path, sessions):
+def table_of(tmp_path, sessions, name="results.db"):
     """The table of their results, by way of a database."""
-    return history_table(read_reports([database(tmp_path / "results.db", sessions)]))
+    return history_table(read_reports([database(tmp_path / name, sessions)]))
+
+
+def values_of(tmp_path, sessions, name="results.db"):
+    """A value for each session and metric."""
+    return session_values(table_of(tmp_path, sessions, name))
