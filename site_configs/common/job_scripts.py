@@ -18,12 +18,12 @@ UNTRIED = (
 # What sbatch says of a job script, and what to change.
 REMEDIES = {
     "Invalid qos": "put a QOS of yours into `access` as --qos=NAME: {qos}",
-    "Invalid account": "set COFFEECUP_ACCOUNT to an account of yours: {accounts}",
+    "account": "set COFFEECUP_ACCOUNT to an account of yours: {accounts}",
     "Invalid feature": "correct --constraint in `access`: `scontrol show node` lists features",
     "Invalid generic resource": "correct --gres in `access`: `scontrol show node` lists resources",
     "invalid partition": "correct --partition in `access`: `sinfo` lists partitions",
     "Requested node configuration": "correct num_nodes, max_nodes and cores_per_node; see `scontrol show partition`, "
-    "and `sinfo -R` for nodes that are down",
+    "`scontrol show reservation` for nodes that are kept for others, and `sinfo -R` for nodes that are down",
 }
 
 

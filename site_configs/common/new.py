@@ -105,7 +105,9 @@ def look(name):
         "launcher_source": launcher_source,
         "partitions": found,
         "nodes_source": SOURCES.get(kind, "scontrol show partition and node"),
-        "limits_source": SOURCES.get(kind, "scontrol show partition, sacctmgr show association and qos"),
+        "limits_source": SOURCES.get(
+            kind, "scontrol show partition and reservation, sacctmgr show association and qos"
+        ),
         "option_sources": OPTION_SOURCES,
         "memory_source": {"pbspro": "pbsnodes", "local": "/proc/meminfo"}.get(kind, "scontrol show node"),
         "modules_system": machine.modules_system() if modules else "",

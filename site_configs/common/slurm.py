@@ -13,6 +13,7 @@ from collections import defaultdict
 from coffeecup.reframe_checks.batch import SECONDS, ask, minutes, option, slurm_cores, slurm_partition, slurm_settings
 from coffeecup.reframe_checks.sizes import SMALLEST
 
+from .frame import ACCOUNT
 from .machine import Partition
 
 DEFAULT_QOS = "normal"  # Slurm's own, where an association names none
@@ -114,6 +115,16 @@ def name_of_group(number):
         return str(number)
 
 
+def reserved():
+    """Name of a node to the reservation that keeps it now from jobs that do not name the reservation."""
+    kept = {}
+    for entry in slurm_settings("reservations"):
+        if entry.get("State") == "ACTIVE":
+            nodes = (ask("scontrol", "show", "hostnames", entry["Nodes"]) or "").split()
+            kept |= dict.fromkeys(nodes, f"reservation {entry['ReservationName']} keeps it until {entry['EndTime']}")
+    return kept
+
+
 def refused_by_sbatch(partition, options, account):
     """What `sbatch --test-only` says of the smallest job, if it refuses it; empty otherwise. It starts nothing."""
     asked = [f"--partition={partition}", *options, *([f"--account={account}"] if account else [])]
@@ -172,7 +183,7 @@ def smallest(values):
 def of_this_user():
     """(partitions as ReFrame should have them, points to decide)."""
     found, open_points = [], []
-    owned, qos, every_node = associations(), all_qos(), slurm_settings("nodes")
+    owned, qos, every_node, kept = associations(), all_qos(), slurm_settings("nodes"), reserved()
     open_points += [
         f"partition {partition['PartitionName']} is left out: it is {partition['State']}"
         for partition in slurm_settings("partitions")
@@ -186,13 +197,6 @@ def of_this_user():
         if refused or not members:
             open_points.append(f"partition {name} is left out: {refused or 'it has no nodes'}")
             continue
-        if account:
-            open_points.append(f"partition {name} does not accept your default account: it needs {account}")
-        largest = smallest(
-            [count(partition["MaxNodes"]), *(int(tres(limit, "MaxTRES").get("node", 0)) for limit in limits)]
-        )
-        longest = smallest([minutes(partition["MaxTime"]), *(minutes(limit["MaxWall"]) for limit in limits)])
-        wants_gres = any(key.startswith("gres/") for limit in limits for key in tres(limit, "MinTRES"))
         split = kinds(members)
         if any(feature is None for feature, _ in split):
             split = [("", members)]
@@ -200,23 +204,42 @@ def of_this_user():
             if sum(map(slurm_cores, kind)) < SMALLEST:
                 open_points.append(f"nodes {feature or 'all'} of partition {name} are left out: they have one core")
                 continue
-            gres = gres_of(min(kind, key=slurm_cores))
-            options = [
-                *([f"--qos={chosen}"] if chosen else []),
-                *([f"--constraint={feature}"] if feature else []),
-                *([f"--gres={gres}"] if wants_gres and gres else []),
-            ]
-            charged = account or next((row["Account"] for row in owned), "")
-            if said := refused_by_sbatch(name, options, charged):
+            options = options_of(kind, feature, chosen, limits)
+            stated = os.environ.get(ACCOUNT, "")
+            charged = stated or account or next((row["Account"] for row in owned), "")
+            said = refused_by_sbatch(name, options, stated)
+            needed = charged != stated and (account or said)
+            if needed:
+                said = refused_by_sbatch(name, options, charged)
+            if said:
                 open_points.append(f"partition {name} is left out: `sbatch --test-only` refuses a job there: {said}")
                 continue
-            found.append(entry(partition, feature, kind, tuple(options), largest, longest))
+            if needed:
+                open_points.append(f"partition {name} needs an account: export {ACCOUNT}={charged}")
+            busy = {node["NodeName"]: kept[node["NodeName"]] for node in kind if node["NodeName"] in kept}
+            open_points += [f"max_nodes of partition {name} leaves out {node}: {busy[node]}" for node in busy]
+            found.append(entry(partition, feature, kind, options, limits, len(kind) - len(busy)))
     return found, open_points
 
 
-def entry(partition, feature, members, options, largest, longest):
-    """One partition of a new site."""
+def options_of(members, feature, qos, limits):
+    """What a job in a partition asks for, besides its name."""
+    wants_gres = any(key.startswith("gres/") for limit in limits for key in tres(limit, "MinTRES"))
+    gres = gres_of(min(members, key=slurm_cores))
+    return (
+        *([f"--qos={qos}"] if qos else []),
+        *([f"--constraint={feature}"] if feature else []),
+        *([f"--gres={gres}"] if wants_gres and gres else []),
+    )
+
+
+def entry(partition, feature, members, options, limits, free):
+    """One partition of a new site, in which so many nodes are not reserved."""
     name = partition["PartitionName"]
+    largest = smallest(
+        [free, count(partition["MaxNodes"]), *(int(tres(limit, "MaxTRES").get("node", 0)) for limit in limits)]
+    )
+    longest = smallest([minutes(partition["MaxTime"]), *(minutes(limit["MaxWall"]) for limit in limits)])
     return Partition(
         re.sub(r"\W", "_", f"{name}_{feature}") if feature else name,
         len(members),
@@ -226,7 +249,7 @@ def entry(partition, feature, members, options, largest, longest):
         longest,
         default=partition["Default"] == "YES",
         several_kinds=len({slurm_cores(node) for node in members}) > 1,
-        max_nodes=largest if largest and largest < len(members) else 0,
+        max_nodes=largest if largest < len(members) else 0,
         queue=name,
         options=options,
     )

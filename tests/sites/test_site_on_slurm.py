@@ -3,104 +3,24 @@
 associations and QOS, unequal nodes, limits and generic resources. All tests share one Slurm."""
 
 import json
-import os
-import pwd
 import re
 import shutil
-import subprocess
-import sys
-import tempfile
-from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 
-import modules_made
 import pytest
 import slurm_made
-from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, REFRAME, ROOT
+from conftest import REFRAME
 from modules_made import LIBRARIES
+from site_clusters import cluster_of, partitions
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.site_configs.common.probe_jobs import same_library
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """A cluster that a normal user works on: Slurm, modules, and a tree that belongs to the user."""
-
-    slurm: slurm_made.Slurm
-    tree: Path
-    modules: Path
-
-    def site(self, *arguments, module="openmpi", **environment):
-        return self.run(COFFEECUP, "site", *arguments, module=module, **environment)
-
-    def run(self, *command, module="openmpi", timeout=PATIENCE, **environment):
-        """A command in a login shell of the user, who has loaded a module. The user may read what root may, such as a
-        Python below /root."""
-        uid = pwd.getpwnam(slurm_made.USER).pw_uid
-        drop = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
-        drop += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
-        path = os.pathsep.join(
-            part for part in os.environ["PATH"].split(os.pathsep) if not Path(part, "spack").exists()
-        )
-        home = {"HOME": str(self.tree.parent), "USER": slurm_made.USER, "LOGNAME": slurm_made.USER, "PATH": path}
-        quicker = {name: value for name, value in os.environ.items() if name.startswith(("CCACHE_", "CMAKE_"))}
-        quicker["CCACHE_DIR"] = str(self.tree.parent / "ccache")
-        done = subprocess.run(
-            [*drop, *modules_made.shell(self.modules, module), *command],
-            cwd=self.tree,
-            env=home | quicker | self.slurm.environment | environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=timeout,
-            preexec_fn=lambda: os.sched_setaffinity(0, CORES),
-        )
-        assert "Traceback" not in done.stdout + done.stderr
-        return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, text=done.stdout + done.stderr)
-
-    def settings(self, name):
-        return self.tree / "site_configs" / name / "settings.py"
-
-
 @pytest.fixture(scope="module")
-def folder():
-    """A folder that every user can reach; those of pytest are root's alone."""
-    with tempfile.TemporaryDirectory(prefix="coffeecup-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
-
-@pytest.fixture(scope="module")
-def cluster(folder):
-    if reason := slurm_made.missing(accounting=True):
-        pytest.skip(reason)
-    modules = modules_made.write_modules(folder)
-    home = folder / "home"
-    for part in PARTS_OF_SITES:
-        shutil.copytree(ROOT / part, home / "tree" / part, ignore=shutil.ignore_patterns("__pycache__"))
-    for path in (home, *home.rglob("*")):
-        shutil.chown(path, slurm_made.USER)
-    with slurm_made.slurm(
-        folder / "slurm", nodes=4, accounting=True, machines=slurm_made.UNEQUAL, accounts=slurm_made.ACCOUNTS
-    ) as slurm:
-        yield Cluster(slurm, home / "tree", modules)
-
-
-READ = "import json, sys; from coffeecup.site_configs.common.tree import read_configuration as read; "
-
-
-def partitions(cluster, name):
-    """The system, partition name to its settings, and the environment, as ReFrame reads them in a process of its own:
-    it reads each file once."""
-    program = READ + "print(json.dumps(read(sys.argv[1])))"
-    told = subprocess.run(
-        [sys.executable, "-c", program, cluster.settings(name)], capture_output=True, text=True, check=True
-    )
-    configuration = json.loads(told.stdout)
-    [system], [environment] = configuration["systems"], configuration["environments"]
-    return system, {partition["name"]: partition for partition in system["partitions"]}, environment
+def cluster():
+    with cluster_of(slurm_made.UNEQUAL, slurm_made.ACCOUNTS) as made:
+        yield made
 
 
 # A new site
@@ -153,7 +73,7 @@ def test_partition_that_runs_nothing_of_the_user_is_left_out(cluster):
         cluster.slurm("scontrol", "update", "PartitionName=debug", "AllowAccounts=ALL")
         cluster.slurm("scontrol", "update", "PartitionName=phat", "AllowAccounts=ALL")
     assert "partition debug is left out: it accepts none of your accounts (physics, chemistry)" in created.out
-    assert "partition phat does not accept your default account: it needs chemistry" in created.out
+    assert "partition phat needs an account: export COFFEECUP_ACCOUNT=chemistry" in created.out
     assert sorted(partitions(cluster, "without_debug")[1]) == ["phat_thick", "wide"]
 
 
