@@ -73,13 +73,16 @@ def option(access, *names):
 def of_slurm(partition):
     """Nodes that the options in `access` leave, cores of the smallest of them, and the partition's limits."""
     limits = slurm_partition(option(partition.access, "-p", "--partition"))
+    if limits is None:
+        return {}
+    access = [*partition.access, f"--partition={limits['PartitionName']}"]  # of several, ReFrame wants nodes in all
     try:
         scheduler = partition.scheduler
-        job = Job.create(scheduler, partition.launcher_type(), name="coffeecup", sched_access=partition.access)
+        job = Job.create(scheduler, partition.launcher_type(), name="coffeecup", sched_access=access)
         nodes = scheduler.filternodes(job, slurm_nodes(scheduler))
     except ReframeError:
         return {}
-    if not nodes or limits is None:
+    if not nodes:
         return {}
     cores = min(slurm_cores(slurm_fields(node.descr)) for node in nodes)
     found = {Extra.NUM_NODES: len(nodes), Extra.CORES_PER_NODE: cores}

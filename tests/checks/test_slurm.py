@@ -156,7 +156,8 @@ def test_foreign_configuration_runs_on_the_nodes_that_slurm_reports(endless, slu
     slurm("scontrol", "create", "PartitionName=limited", "Nodes=n[1-2]", "State=UP", "MaxNodes=1", "MaxTime=10")
     slurm("scontrol", "update", "NodeName=n1", "AvailableFeatures=big", "ActiveFeatures=big")
     both = {"short": ["-p debug"], "joined": ["-pdebug"], "long": ["--partition=debug"], "default": []}
-    both |= {"spaced": ["--partition debug"]}
+    slurm("scontrol", "create", "PartitionName=half", "Nodes=n1", "State=UP")  # of several, a job gets one
+    both |= {"spaced": ["--partition debug"], "several": ["-p debug,half"]}
     one = {"limited": ["-p limited"], "constrained": ["-p debug", "-C big"], "listed": ["-p debug", "-w n2"]}
     path = tmp_path / "centre.py"
     path.write_text(FOREIGN.format(access=both | one | {"unknown": ["-p nowhere"]}))
