@@ -20,7 +20,7 @@ from coffeecup.postprocess.acceptance.binding import Issued, Place, places, unbo
 from coffeecup.postprocess.acceptance.ledger import Entry, file_sha256
 from coffeecup.postprocess.acceptance.refusal import Refusal
 from coffeecup.postprocess.acceptance.signatures import Signature
-from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
+from coffeecup.postprocess.benchmarks.benchmark import SIMULATED, STANDARD, VARIANT
 from coffeecup.postprocess.benchmarks.score import Metric, Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.history.table import case_table, history_table
@@ -210,7 +210,7 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
     if others := differing(result, reported):
         yield Refusal("differs", f"the session reports other values than the log yields for {', '.join(others)}")
     if run.simulated:
-        yield Refusal("simulated", "the machine was simulated, nothing was measured on it")
+        yield Refusal(*SIMULATED)
 
 
 def measurements_sha256(log: Path) -> str:

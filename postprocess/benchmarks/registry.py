@@ -20,8 +20,8 @@ ROLES = {
     # measurement_table(logs) -> DataFrame: tidy, many logs at once, column `log` counts them
     # metrics(logs, table) -> DataFrame: a row per log, a column per metric; NaN where a log did not measure it
     "reduction": ("measurement_table", "metrics"),
-    # breaches(log) -> list[Qualification]: the paper's rules that the run did not keep; without any it is official
-    # qualifications(log, table) -> list[Qualification]: what else improves or limits the result
+    # breaches(log) -> the paper's rules that the run did not keep; without any it is official
+    # qualifications(log, table) -> what else improves or limits the result; both as (key, sentence without period)
     "qualifications": ("breaches", "qualifications"),
     # figures(log, table) -> list[Figure]; over_sizes(scores) -> Figure
     "figures": ("figures", "over_sizes"),

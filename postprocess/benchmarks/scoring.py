@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks import nodes
+from coffeecup.postprocess.benchmarks.benchmark import SIMULATED
 from coffeecup.postprocess.benchmarks.registry import benchmarks, functions, log_formats, part
 from coffeecup.postprocess.benchmarks.score import Metric, Qualification, Score
 from coffeecup.postprocess.logs import invariants, reader
@@ -149,13 +150,14 @@ def unscored(log: Log, problem: str) -> LogError:
 def qualify(log: Log, table: pd.DataFrame, metrics: pd.Series) -> Evaluation:
     """The last step: a score with its qualifications."""
     benchmark, qualifications = benchmarks()[log.benchmark], part(log.benchmark, "qualifications")
-    rules_of_counters = [Qualification(key, f"Not official: {text}.") for key, text in of_root(log)]
-    breaches = (*qualifications.breaches(log), *rules_of_counters)
+    broken = (*([SIMULATED] if log.run.simulated else []), *qualifications.breaches(log), *of_root(log))
+    breaches = tuple(Qualification(key, f"Not official: {text}.") for key, text in broken)
     examine = functions(benchmark.name).nodes
     examined = examine(log) if examine else None
     of_nodes = [Qualification(*stated) for stated in nodes.qualifications(examined)] if examined else []
-    counted = [Qualification(key, f"{text}.") for key, text in (*of_counters(log), *of_energy(log))]
-    every = (*breaches, *qualifications.qualifications(log, table), *of_nodes, *counted)
+    own, counted = qualifications.qualifications(log, table), (*of_counters(log), *of_energy(log))
+    of_run, of_counts = ([Qualification(key, f"{text}.") for key, text in found] for found in (own, counted))
+    every = (*breaches, *of_run, *of_nodes, *of_counts)
     moved_bytes = functions(benchmark.name).moved_bytes
     values = {**metrics.dropna(), **energy_metrics(log, moved_bytes(log) if moved_bytes else None)}
     score = Score(

@@ -11,24 +11,23 @@ import pytest
 from coffeecup.postprocess.benchmarks.benchmark import RULES
 from coffeecup.postprocess.benchmarks.registry import benchmarks, part, reasons
 
-# The keys that the functions yield; FTIO's other qualifications are in functions of other names.
-OF_RULES = ("breaches", "broken_rules", "broken_rules_of")
+# The keys that the functions yield.
+OF_RULES = ("breaches", "broken_rules_of")
 
 
 def keys_of(module):
-    """The keys of the pairs and Qualifications that the functions on rules make, its own or imported ones, literal or a
-    constant of the module."""
+    """The keys of the pairs that the functions on rules make, its own or imported ones, literal or a constant of the
+    module."""
     functions = [
         ast.parse(inspect.getsource(value))
         for name, value in vars(module).items()
         if inspect.isfunction(value) and name.startswith(OF_RULES)
     ]
     pairs = [
-        node.elts[0] if isinstance(node, ast.Tuple) else node.args[0]
+        node.elts[0]
         for function in functions
         for node in ast.walk(function)
-        if (isinstance(node, ast.Tuple) and len(node.elts) == 2 and not isinstance(node.ctx, ast.Store))
-        or (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Qualification")
+        if isinstance(node, ast.Tuple) and len(node.elts) == 2 and not isinstance(node.ctx, ast.Store)
     ]
     constants = [
         key.value if isinstance(key, ast.Constant) else getattr(module, getattr(key, "id", ""), 0) for key in pairs

@@ -19,7 +19,6 @@ from coffeecup.postprocess.benchmarks.b_eff.records import (
     PlannedLoops,
     Stop,
 )
-from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.placement import number_stated
 from coffeecup.postprocess.logs.reader import Log
@@ -35,18 +34,17 @@ REPETITIONS_AGREE = 1.1  # the best repetition's bandwidth over the worst one's
 OVER_BUDGET = 1.05  # a measurement that began within the budget is finished
 
 
-def breaches(log: Log[Plan]) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths
     are in rules.py, because a log that breaks them yields no score."""
-    of_parts = [broken for door in doors().values() for broken in door.breaches(log)]
-    broken = [*broken_rules_of_machine(log.run), *of_parts, *broken_rules_of_repetition(log)]
-    return [Qualification(key, f"Not official: {text}.") for key, text in broken]
+    yield from broken_rules_of_run(log.run)
+    for door in doors().values():
+        yield from door.breaches(log)
+    yield from broken_rules_of_repetition(log)
 
 
-def broken_rules_of_machine(run: Run) -> Iterator[tuple[str, str]]:
-    """A machine that was simulated, or memory that is not the machine's."""
-    if run.simulated:
-        yield "simulated", "the machine was simulated, nothing was measured on it"
+def broken_rules_of_run(run: Run) -> Iterator[tuple[str, str]]:
+    """Memory that is not the machine's."""
     if run.memory_source == "option":
         yield (
             "memory_by_option",
@@ -104,22 +102,18 @@ def repetitions_of_averaged(log: Log[Plan]) -> dict[tuple[str, int], set[int]]:
     return measured
 
 
-def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
-    return [
-        Qualification(key, f"{text}.")
-        for key, text in [
-            *of_hosts(log),
-            *of_partition(log),
-            *(stated for door in doors().values() for stated in door.qualifications(log)),
-            *of_budgets(log),
-            *of_time(log),
-            *of_loops(log, table),
-            *of_repetitions(log, table),
-            *of_checks(log, table),
-            *of_data(log),
-        ]
-    ]
+    yield from of_hosts(log)
+    yield from of_partition(log)
+    for door in doors().values():
+        yield from door.qualifications(log)
+    yield from of_budgets(log)
+    yield from of_time(log)
+    yield from of_loops(log, table)
+    yield from of_repetitions(log, table)
+    yield from of_checks(log, table)
+    yield from of_data(log)
 
 
 def of_partition(log: Log[Plan]) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,6 @@ from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
     m_part_rule,
 )
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
-from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.io_options import of_memory_fill, of_read_shift
 from coffeecup.postprocess.logs.io_records import DataCheck
@@ -29,18 +28,16 @@ AGREEMENT_SHARE = 0.02
 CACHED_SHARE = 0.01
 
 
-def breaches(log: Log[Plan]) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and types are in
     rules.py, because a log that breaks them yields no score."""
-    broken = [*broken_rules_of_request(log), *broken_rules_of_measurement(log)]
-    return [Qualification(key, f"Not official: {text}.") for key, text in broken]
+    yield from broken_rules_of_request(log)
+    yield from broken_rules_of_measurement(log)
 
 
 def broken_rules_of_request(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run, plan = log.run, log.plan
     scheduled, partitions = plan.scheduled_seconds, len(plan.partitions)
-    if run.simulated:
-        yield "simulated", "the machine was simulated, nothing was measured on it"
     if plan.form == "top-clusters":
         if scheduled * partitions < TOP_CLUSTERS_SECONDS or partitions < 3:
             yield (
@@ -98,18 +95,13 @@ def broken_rules_of_measurement(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         )
 
 
-def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
-    return [
-        Qualification(key, f"{text}.")
-        for key, text in [
-            *of_variant(log),
-            *of_cache(log, table),
-            *(pair for pair in of_hosts(log) if pair[0] != "one_host"),
-            *of_time(log, table),
-            *of_data(log.only(DataCheck), log.plan.check),
-        ]
-    ]
+    yield from of_variant(log)
+    yield from of_cache(log, table)
+    yield from (pair for pair in of_hosts(log) if pair[0] != "one_host")
+    yield from of_time(log, table)
+    yield from of_data(log.only(DataCheck), log.plan.check)
 
 
 def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:

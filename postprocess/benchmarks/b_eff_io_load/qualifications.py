@@ -15,23 +15,23 @@ from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import (
     repetitions,
 )
 from coffeecup.postprocess.benchmarks.load_qualifications import of_repetitions, of_steadiness, of_strength
-from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.io_records import DataCheck
 from coffeecup.postprocess.logs.reader import Log
 
 
-def breaches(log: Log[Plan]) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """No run is official: the paper defines none under load."""
-    text = "the run measured what a load costs a part of the nodes, no b_eff_io of the machine"
-    return [Qualification("under_load", f"Not official: {text}.")]
+    yield "under_load", "the run measured what a load costs a part of the nodes, no b_eff_io of the machine"
 
 
-def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
-    checked = of_data(log.only(DataCheck), log.plan.check)
-    found = (*of_hints(log.run), *of_load(log), *of_victims_cache(log), *of_hosts(log), *checked)
-    return [Qualification(key, f"{text}.") for key, text in found]
+    yield from of_hints(log.run)
+    yield from of_load(log)
+    yield from of_victims_cache(log)
+    yield from of_hosts(log)
+    yield from of_data(log.only(DataCheck), log.plan.check)
 
 
 def of_load(log: Log[Plan]) -> Iterator[tuple[str, str]]:

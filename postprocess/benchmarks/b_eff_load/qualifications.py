@@ -6,26 +6,27 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.b_eff.qualifications import broken_rules_of_machine, of_data, of_loops, of_time
+from coffeecup.postprocess.benchmarks.b_eff.qualifications import broken_rules_of_run, of_data, of_loops, of_time
 from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, Load, Plan
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions, of_busiest_node, of_victim_node
 from coffeecup.postprocess.benchmarks.load_qualifications import of_repetitions, of_steadiness, of_strength
-from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.reader import Log
 
 
-def breaches(log: Log[Plan]) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """No run is official: the paper defines none under load."""
-    under_load = ("under_load", "the run measured what a load costs a part of the nodes, no b_eff of the machine")
-    broken = [*broken_rules_of_machine(log.run), under_load]
-    return [Qualification(key, f"Not official: {text}.") for key, text in broken]
+    yield from broken_rules_of_run(log.run)
+    yield "under_load", "the run measured what a load costs a part of the nodes, no b_eff of the machine"
 
 
-def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
-    found = (*of_hosts(log), *of_time(log), *of_loops(log, table), *of_data(log), *of_load(log))
-    return [Qualification(key, f"{text}.") for key, text in found]
+    yield from of_hosts(log)
+    yield from of_time(log)
+    yield from of_loops(log, table)
+    yield from of_data(log)
+    yield from of_load(log)
 
 
 def of_load(log: Log[Plan]) -> Iterator[tuple[str, str]]:

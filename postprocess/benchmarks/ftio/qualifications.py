@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.ftio.records import Plan, Repetition
-from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.logs.hosts import of_hosts, several
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Host
@@ -17,17 +16,11 @@ OFFICIAL_SECONDS = 10.0
 MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs", "devtmpfs")
 
 
-def breaches(log: Log[Plan]) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """The rules that the run did not keep; a run without any is official. The paper runs one process on each processor.
     Two rules are coffeecup's own: the matrix comes from the disk, and a repetition is long enough to be reproducible. A
     log that breaks the paper's rules on sizes yields no score."""
-    return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
-
-
-def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run = log.run
-    if run.simulated:
-        yield "simulated", "the machine was simulated, nothing was measured on it"
     if run.ranks < 2:
         yield "one_process", "the paper requires more than one process; this run exchanged nothing"
     if crowded := [host for host in run.hosts if len(host.ranks) > host.cores]:
@@ -70,9 +63,11 @@ def hosts_that_hold_their_part(log: Log[Plan]) -> list[Host]:
     return [host for host in log.run.hosts if matrix * len(host.ranks) <= host.memory_bytes * ranks]
 
 
-def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
-    return [Qualification(key, f"{text}.") for key, text in [*of_files(log), *of_machine(log), *of_repetitions(log)]]
+    yield from of_files(log)
+    yield from of_machine(log)
+    yield from of_repetitions(log)
 
 
 def of_files(log: Log[Plan]) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,6 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.priomark import PAPER
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
-from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.io_options import of_memory_fill, of_read_shift
 from coffeecup.postprocess.logs.reader import Log
@@ -32,48 +31,31 @@ PAPERS_WORKLOAD = "default"
 PAPERS_WORKLOAD_SHA256 = "161fff7066e80fad668b51bf088460f9a491a2d97a25502651f75368a5c30766"  # of workloads/default.cfg
 
 
-def breaches(log: Log[Plan]) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """The rules that the run did not keep. The paper leaves everything to the workload; to keep official numbers
     comparable, only the paper's own choice is official: the workload `default` with all sub-benchmarks."""
-    found = []
-    if log.run.simulated:
-        found.append(Qualification("simulated", "Not official: the machine was simulated, nothing was measured on it."))
     if log.plan.workload != PAPERS_WORKLOAD:
-        found.append(
-            Qualification(
-                "workload",
-                f"Not official: the workload is {log.plan.workload}, not the paper's ({PAPERS_WORKLOAD}).",
-            )
-        )
+        yield "workload", f"the workload is {log.plan.workload}, not the paper's ({PAPERS_WORKLOAD})"
     elif (content := hashlib.sha256(log.plan.workload_text.encode()).hexdigest()) != PAPERS_WORKLOAD_SHA256:
-        found.append(
-            Qualification(
-                "workload",
-                f"Not official: the workload is called {PAPERS_WORKLOAD}, but its content is not the paper's: its "
-                f"SHA-256 is {content}.",
-            )
+        yield (
+            "workload",
+            f"the workload is called {PAPERS_WORKLOAD}, but its content is not the paper's: its SHA-256 is {content}",
         )
     elif missing := left_out(log):
-        found.append(Qualification("left_out", f"Not official: {listed(missing)} did not run."))
-    return found
+        yield "left_out", f"{listed(missing)} did not run"
 
 
-def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
-    return [
-        Qualification(key, f"{text}.")
-        for key, text in [
-            *of_parts(log),
-            *of_read_shift(log.plan.read_shift),
-            *of_memory_fill(log, "during the run"),
-            *of_cache(log, table),
-            *of_targets(table),
-            *of_replay(log),
-            *of_overlap(table),
-            *(pair for pair in of_hosts(log) if pair[0] != "one_host"),
-            *of_time(table),
-        ]
-    ]
+    yield from of_parts(log)
+    yield from of_read_shift(log.plan.read_shift)
+    yield from of_memory_fill(log, "during the run")
+    yield from of_cache(log, table)
+    yield from of_targets(table)
+    yield from of_replay(log)
+    yield from of_overlap(table)
+    yield from (pair for pair in of_hosts(log) if pair[0] != "one_host")
+    yield from of_time(table)
 
 
 def of_parts(log: Log[Plan]) -> Iterator[tuple[str, str]]:
