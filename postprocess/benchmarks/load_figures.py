@@ -14,6 +14,11 @@ from coffeecup.postprocess.show.plots import BLUE, GREEN, ORANGE, VERMILION, Fig
 LOOKS = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))  # of the kinds of load, in their order
 
 
+def middle_half(groups) -> pd.DataFrame:
+    """The median of each group of values, and the range of half of them."""
+    return groups.quantile([0.25, 0.5, 0.75]).unstack().set_axis(["quarter", "median", "three_quarters"], axis=1)
+
+
 def impact_over_sizes(scores: list[Score], kinds: Sequence[str], name: str, label: str) -> Figure:
     """A factor with its interval over the number of processes: a mark for each run and kind of load."""
     data = pd.DataFrame(

@@ -2,19 +2,21 @@
 """What reductions of runs under load have in common: factors of several units with their intervals, and the
 bandwidth of the load. Pure functions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
+from coffeecup.postprocess.benchmarks.benchmark import Benchmark
 from coffeecup.postprocess.benchmarks.load_metrics import ENDS
-from coffeecup.postprocess.benchmarks.load_records import LoadRecord
+from coffeecup.postprocess.benchmarks.load_records import LoadRecord, PlannedVictims
 from coffeecup.postprocess.logs.histograms import Histogram
 from coffeecup.postprocess.logs.percentiles import percentile
 from coffeecup.postprocess.show.units import MBYTE
 from coffeecup.postprocess.statistics.medians import interval
 
 LATE = 0.99  # the share of exchanges or accesses that were faster
+Interval = tuple[float, float, float]  # a value with the low and the high end of its interval
 
 
 def ratio_at(share: float, loaded: Sequence[Histogram], without: Sequence[Histogram]) -> float:
@@ -22,15 +24,33 @@ def ratio_at(share: float, loaded: Sequence[Histogram], without: Sequence[Histog
     return percentile(loaded, share) / percentile(without, share)
 
 
-def of_units(factors: pd.Series) -> tuple[float, float, float]:
-    """(value, low, high): the median over the units, and its interval."""
+def of_units(factors: pd.Series) -> Interval:
+    """The median over the units, and its interval."""
     values = factors.to_numpy()
     return (float(np.median(values)), *interval(values)[:2])
 
 
-def with_ends(name: str, values: tuple[float, float, float]) -> dict[str, float]:
-    """The metrics of a value and the ends of its interval."""
-    return {f"{name}{end}": value for end, value in zip(ENDS, values)}
+def metrics_of(
+    load: PlannedVictims, impacts: Callable[[str], dict[str, Interval]], bandwidth_of: Callable[[str], float]
+) -> dict[str, float]:
+    """The metrics of a run: of each kind of load, every impact with the ends of its interval, and the bandwidth."""
+    values = {}
+    for kind in load.kinds:
+        for name, found in impacts(kind).items():
+            values |= {f"{name}_{kind}{end}": value for end, value in zip(ENDS, found)}
+        values[f"load_bandwidth_{kind}"] = bandwidth_of(kind)
+    return values
+
+
+def metric_table(benchmark: Benchmark, by_log: dict[int, dict[str, float]]) -> pd.DataFrame:
+    """A row per log, a column per metric; NaN of loads that a log lacks."""
+    found = pd.DataFrame.from_dict(by_log, orient="index")
+    return found[[name for name in benchmark.units if name in found]]
+
+
+def phase_of(load: PlannedVictims, kind: str) -> int:
+    """The number of the phase with a load; the phases before and after it are without."""
+    return 2 * [*load.kinds].index(kind) + 1
 
 
 def bandwidth(phases: Iterable[tuple[LoadRecord, int]]) -> float:

@@ -6,24 +6,19 @@ from coffeecup.postprocess.benchmarks.b_eff.records import (
     Budget,
     DataCheck,
     Latency,
-    Loop,
     Measurement,
     Plan,
     Stop,
     Trial,
 )
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from coffeecup.postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.logs.format import LogFormat, Progress, one
 
 
 def left_out(plan: Plan, budget: Budget) -> int:
     """The loops that enter b_eff and that a budget record leaves out."""
     planned = sum(len(pattern.methods) for pattern in plan.patterns if pattern.name == budget.pattern)
     return planned - len(budget.methods) if budget.loops == "bandwidth" else 0
-
-
-def one(plan: Plan, measurement: Loop) -> int:
-    return 1
 
 
 def planned_loops(plan: Plan) -> int:

@@ -72,14 +72,16 @@ def figures_of_view(view: View, table: pd.DataFrame) -> list[Figure]:
     return [replace(one, name=f"{one.name}{view.suffix}", title=f"{one.title}{where}") for one in drawn]
 
 
-def best_by_pattern(table: pd.DataFrame) -> pd.DataFrame:
-    """Best bandwidth in MByte/s over methods and repetitions, a row per group, pattern and message length."""
-    return (
-        table.groupby(["group", "pattern", "message_bytes"], observed=True)["bandwidth"]
-        .max()
-        .rename("mbyte_per_second")
-        .reset_index()
-    )
+def best_by_pattern(table: pd.DataFrame, *more: str) -> pd.DataFrame:
+    """Best bandwidth in MByte/s, a row per group, pattern, message length and value of `more` columns."""
+    best = table.groupby(["group", *more, "pattern", "message_bytes"], observed=True)["bandwidth"].max()
+    return best.rename("mbyte_per_second").reset_index()
+
+
+def draw_line(axes: Axes, log: Log[Plan], data: pd.DataFrame, column: str, **look) -> None:
+    """A column over the message length, in the same distances between all lengths of the plan."""
+    lengths = log.plan.message_bytes
+    axes.plot([lengths.index(length) for length in data["message_bytes"]], data[column], **look)
 
 
 def geometric_mean(table: pd.DataFrame, by: list[str]) -> pd.Series:
@@ -202,29 +204,15 @@ def rings_text(rings: list[Rings] | None) -> str:
 
 def methods(table: pd.DataFrame, log: Log[Plan]) -> Figure:
     """Bandwidth over message length by method, geometric mean over the patterns of a group."""
-    best = (
-        table.query("group in ('ring', 'random')")
-        .groupby(["group", "method", "pattern", "message_bytes"], observed=True)["bandwidth"]
-        .max()
-        .rename("mbyte_per_second")
-        .reset_index()
-    )
+    best = best_by_pattern(table.query("group in ('ring', 'random')"), "method")
     data = geometric_mean(best, ["group", "method", "message_bytes"]).reset_index()
     drawn, panels = plots.canvas(8.6, 3.9, columns=2, sharey=True)
-    lengths = log.plan.message_bytes
     for axes, (group, (title, _, _)) in zip(panels, GROUPS.items()):
         for method, (label, colour, marker, dash) in METHODS.items():
             shown = data[(data["group"] == group) & (data["method"] == method)]
-            axes.plot(
-                [lengths.index(length) for length in shown["message_bytes"]],
-                shown["mbyte_per_second"],
-                color=colour,
-                marker=marker,
-                linestyle=dash,
-                markersize=4,
-                label=label if len(shown) else "_",
-            )
-        length_axis(axes, lengths)
+            look = {"color": colour, "marker": marker, "linestyle": dash, "label": label if len(shown) else "_"}
+            draw_line(axes, log, shown, "mbyte_per_second", markersize=4, **look)
+        length_axis(axes, log.plan.message_bytes)
         axes.set_yscale("log")
         axes.set_title(title.capitalize())
     plots.plain_numbers(panels[0].yaxis)
@@ -257,14 +245,8 @@ def reported(table: pd.DataFrame, log: Log[Plan]) -> Figure:
         for (name, label), (colour, marker) in zip(entries.items(), LINES):
             line = data[(data["pattern"] == name) | (data["group"] == name)]
             if len(line):
-                axes.plot(
-                    [lengths.index(length) for length in line["message_bytes"]],
-                    line["mbyte_per_second_per_process"],
-                    color=colour,
-                    marker=marker,
-                    markersize=4,
-                    label=label,
-                )
+                look = {"color": colour, "marker": marker, "markersize": 4, "label": label}
+                draw_line(axes, log, line, "mbyte_per_second_per_process", **look)
         length_axis(axes, lengths)
         axes.set_xticks(range(0, len(lengths), 4), [size(lengths[place]) for place in range(0, len(lengths), 4)])
         axes.set_title(title)

@@ -163,7 +163,8 @@ def grids(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
 def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
     """A row per pattern: its rings, its mean over the lengths, its bandwidth at L_max, both in MByte/s; in the order of
     measuring."""
-    best = best_by_pattern(table[table["averaged"] | table["pattern"].isin(not_averaged(log))])
+    reported = [pattern.name for pattern in log.plan.patterns if not pattern.averaged]
+    best = best_by_pattern(table[table["averaged"] | table["pattern"].isin(reported)])
     mean = best.groupby("pattern", observed=True)["mbyte_per_second"].mean()
     longest = best.sort_values("message_bytes").groupby("pattern", observed=True)["mbyte_per_second"].last()
     return [
@@ -178,10 +179,6 @@ def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
         for pattern in log.plan.patterns
         if pattern.name in mean.index
     ]
-
-
-def not_averaged(log: Log[Plan]) -> list[str]:
-    return [pattern.name for pattern in log.plan.patterns if not pattern.averaged]
 
 
 def plan(log: Log[PlannedLoops]) -> list[tuple[str, str]]:

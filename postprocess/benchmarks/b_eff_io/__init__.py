@@ -3,17 +3,12 @@
 
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Layout, Measurement, PatternType, Plan, ProcessTimes
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from coffeecup.postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.logs.format import LogFormat, Progress, one
 from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
-from coffeecup.postprocess.logs.records import Record
 
 
 def planned_patterns(plan: Plan) -> int:
     return len(plan.partitions) * len(plan.methods) * len(plan.patterns)
-
-
-def one(plan: Plan, measurement: Record) -> int:
-    return 1
 
 
 BENCHMARK = Benchmark(

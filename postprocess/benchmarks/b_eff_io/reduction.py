@@ -6,6 +6,7 @@ A. E. Koniges, "The Parallel Communication and I/O Bandwidth Benchmarks: b_eff a
 "Effective I/O bandwidth benchmark". Which logs may be reduced at all is decided in rules.py.
 """
 
+from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
@@ -15,6 +16,7 @@ import pandera.pandas as pa
 from coffeecup.postprocess.benchmarks.b_eff_io import BENCHMARK
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
+from coffeecup.postprocess.benchmarks.measurements import fields_of, table_of
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
 
@@ -54,39 +56,23 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     elapsed time in MByte/s (10^6 byte/s). Measurements that the log's plan does not contain are left out: `refusals`
     reports them.
     """
-    return pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True).pipe(
-        COLUMNS.validate
-    )
+    return table_of((row for number, log in enumerate(logs) for row in rows_of(number, log)), COLUMNS)
 
 
-def records_of(number: int, log: Log[Plan]) -> pd.DataFrame:
+def rows_of(number: int, log: Log[Plan]) -> Iterator[dict]:
+    """The rows of one log."""
     units = {entry.pattern: entry.units for entry in log.plan.patterns}
     averaged = {entry.name for entry in log.plan.types if entry.averaged}
     seconds = {(r.partition, r.method, r.type): r.elapsed_seconds for r in log.all(PatternType)}
-    records = [record for record in log.all(Measurement) if record.pattern in units]
-    column = lambda name, kind: pd.Series([getattr(record, name) for record in records], dtype=kind)  # noqa: E731
-    return pd.DataFrame(
-        {
-            "log": pd.Series(number, index=range(len(records)), dtype=int),
-            "partition": column("partition", int),
-            "method": column("method", str),
-            "type": column("type", str),
-            "averaged": pd.Series([record.type in averaged for record in records], dtype=bool),
-            "pattern": column("pattern", int),
-            "units": pd.Series([units[record.pattern] for record in records], dtype=int),
-            "chunk_bytes": column("chunk_bytes", int),
-            "bytes": column("bytes", int),
-            "ended_by": column("ended_by", str),
-            "scheduled_seconds": column("scheduled_seconds", float),
-            "elapsed_seconds": column("elapsed_seconds", float),
-            "access_seconds": column("access_seconds", float),
-            "sync_seconds": column("sync_seconds", float),
-            "agreement_seconds": column("agreement_seconds", float),
-            "agreement_fastest_seconds": column("agreement_fastest_seconds", float),
-            "type_seconds": pd.Series([seconds.get((r.partition, r.method, r.type)) for r in records], dtype=float),
-            "bandwidth": column("bytes", float) / column("elapsed_seconds", float) / MBYTE,
-        }
-    )
+    for record in log.all(Measurement):
+        if record.pattern in units:
+            yield fields_of(record, COLUMNS) | {
+                "log": number,
+                "averaged": record.type in averaged,
+                "units": units[record.pattern],
+                "type_seconds": seconds.get((record.partition, record.method, record.type)),
+                "bandwidth": record.bytes / record.elapsed_seconds / MBYTE,
+            }
 
 
 def type_bandwidth(table: pd.DataFrame) -> pd.DataFrame:

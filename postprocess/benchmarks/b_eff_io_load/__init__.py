@@ -6,7 +6,7 @@ from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Load, Loaded, LoadedTrial, Plan, Stop
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark
 from coffeecup.postprocess.benchmarks.load_metrics import of_kinds
-from coffeecup.postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.logs.format import LogFormat, Progress, one
 from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
 
 # Factors by which a load slows down the victims: of the bandwidth, and of the median and the 99th percentile of
@@ -16,10 +16,6 @@ IMPACTS = tuple(f"{method}_{what}_by" for method in METHODS for what in ("impact
 
 def planned_passes(plan: Plan) -> int:
     return plan.repetitions * (2 * len(plan.load.kinds) + 1) * len(METHODS) * len(plan.patterns)
-
-
-def one(plan: Plan, done: Loaded) -> int:
-    return 1
 
 
 BENCHMARK = Benchmark(

@@ -7,7 +7,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
 from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import factors
-from coffeecup.postprocess.benchmarks.load_figures import LOOKS, impact_over_sizes
+from coffeecup.postprocess.benchmarks.load_figures import LOOKS, impact_over_sizes, middle_half
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show import plots
@@ -37,16 +37,7 @@ def slowdown_of_patterns(log: Log[Plan]) -> Figure:
     places = [(method, pattern) for method in METHODS for pattern in names]
     tables = {kind: factors(log, kind).set_index(["method", "pattern"])["impact"] for kind in kinds}
     shown = pd.concat(
-        [
-            table.groupby(level=[0, 1])
-            .agg(
-                quarter=lambda values: values.quantile(0.25),
-                median="median",
-                three_quarters=lambda values: values.quantile(0.75),
-            )
-            .assign(load=kind)
-            for kind, table in tables.items()
-        ]
+        [middle_half(table.groupby(level=[0, 1])).assign(load=kind) for kind, table in tables.items()]
     ).reset_index()
     looks = dict(zip(LOADS, LOOKS))
     with matplotlib.rc_context(plots.LOOK):

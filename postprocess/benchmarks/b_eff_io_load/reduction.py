@@ -6,14 +6,16 @@ around it, on the same nodes. docs/b_eff_io_load.md defines the factors.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from coffeecup.postprocess.benchmarks import under_load
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io_load import BENCHMARK, IMPACTS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded, Plan
-from coffeecup.postprocess.benchmarks.under_load import LATE, bandwidth, of_units, ratio_at, with_ends
+from coffeecup.postprocess.benchmarks.under_load import LATE, Interval, bandwidth, of_units, phase_of, ratio_at
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
 
@@ -48,12 +50,6 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     )
 
 
-def phase_of(plan: Plan, kind: str) -> int:
-    """The number of the phase with a load; the phases before and after it are without."""
-    kinds: list[str] = [*plan.load.kinds]
-    return 2 * kinds.index(kind) + 1
-
-
 def repetitions(log: Log[Plan]) -> list[int]:
     """Those that were measured, completely: a run that stops does so before a repetition."""
     return sorted({record.repetition for record in log.all(Loaded)})
@@ -62,7 +58,7 @@ def repetitions(log: Log[Plan]) -> list[int]:
 def units(log: Log[Plan], kind: str) -> Iterator[tuple[int, int, str, Loaded, list[Loaded]]]:
     """Repetition, pattern and method of each pass with a load, the pass, and the passes before and after it."""
     passes = {(r.repetition, r.pattern, r.method, r.phase): r for r in log.all(Loaded)}
-    phase = phase_of(log.plan, kind)
+    phase = phase_of(log.plan.load, kind)
     for repetition in repetitions(log):
         for pattern in log.plan.patterns:
             for method in METHODS:
@@ -95,8 +91,8 @@ def factors(log: Log[Plan], kind: str) -> pd.DataFrame:
     )
 
 
-def impacts(log: Log[Plan], kind: str) -> dict[str, tuple[float, float, float]]:
-    """(value, low, high) of each of IMPACTS, which are named METHOD_FACTOR_by."""
+def impacts(log: Log[Plan], kind: str) -> dict[str, Interval]:
+    """Each of IMPACTS, which are named METHOD_FACTOR_by."""
     found = factors(log, kind)
     split = {name: name.removesuffix("_by").partition("_") for name in IMPACTS}
     return {name: of_units(found.loc[found["method"] == method, what]) for name, (method, _, what) in split.items()}
@@ -111,21 +107,18 @@ def moved_by_load(record: Load) -> int:
     return record.sent_bytes + record.received_bytes
 
 
+def load_bandwidth(log: Log[Plan], kind: str) -> float:
+    """What the load moved while the victims were measured, in MByte/s."""
+    return bandwidth((record, moved_by_load(record)) for record in phases_of(log, kind))
+
+
 def metrics_of(log: Log[Plan]) -> dict[str, float]:
-    values = {}
-    for kind in log.plan.load.kinds:
-        for name, found in impacts(log, kind).items():
-            values |= with_ends(f"{name}_{kind}", found)
-        values[f"load_bandwidth_{kind}"] = bandwidth((record, moved_by_load(record)) for record in phases_of(log, kind))
-    return values
+    return under_load.metrics_of(log.plan.load, partial(impacts, log), partial(load_bandwidth, log))
 
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN of loads that it did not measure."""
-    found = pd.DataFrame.from_dict(
-        {number: metrics_of(logs[number]) for number in table["log"].unique()}, orient="index"
-    )
-    return found[[name for name in BENCHMARK.units if name in found]]
+    return under_load.metric_table(BENCHMARK, {number: metrics_of(logs[number]) for number in table["log"].unique()})
 
 
 def moved_bytes(log: Log[Plan]) -> int:

@@ -6,7 +6,7 @@ from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Stop
 from coffeecup.postprocess.benchmarks.b_eff_load.records import LOADS, Load, Loaded, LoadedTrial, Plan
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark
 from coffeecup.postprocess.benchmarks.load_metrics import of_kinds
-from coffeecup.postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.logs.format import LogFormat, Progress, one
 
 # Factors by which a load slows down the victims: of b_eff, and of the median and the 99th percentile of exchanges.
 IMPACTS = (
@@ -22,10 +22,6 @@ IMPACTS = (
 def planned_loops(plan: Plan) -> int:
     phases = 2 * len(plan.load.kinds) + 1
     return plan.repetitions * len(plan.message_bytes) * phases * len(plan.patterns)
-
-
-def one(plan: Plan, loop: Loaded) -> int:
-    return 1
 
 
 BENCHMARK = Benchmark(

@@ -6,15 +6,17 @@ around it, on the same nodes. docs/b_eff_load.md defines the factors.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from coffeecup.postprocess.benchmarks import under_load
 from coffeecup.postprocess.benchmarks.b_eff.reduction import moved_bytes as moved_by_loops
 from coffeecup.postprocess.benchmarks.b_eff.reduction import rows_of, table_of
 from coffeecup.postprocess.benchmarks.b_eff_load import BENCHMARK, IMPACTS
 from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, Load, Loaded, Plan
-from coffeecup.postprocess.benchmarks.under_load import LATE, bandwidth, of_units, ratio_at, with_ends
+from coffeecup.postprocess.benchmarks.under_load import LATE, Interval, bandwidth, of_units, phase_of, ratio_at
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.statistics.means import bootstrap_interval
 
@@ -42,12 +44,6 @@ class Phases:
     after: dict[int, Loaded]
 
 
-def phase_of(plan: Plan, kind: str) -> int:
-    """The number of the phase with a load; the phases before and after it are without."""
-    kinds: list[str] = [*plan.load.kinds]
-    return 2 * kinds.index(kind) + 1
-
-
 def complete_repetitions(log: Log[Plan]) -> list[int]:
     """Repetitions in which all patterns were measured. A run that stops does so before a pattern."""
     measured = {(loop.repetition, loop.pattern) for loop in log.all(Loaded)}
@@ -64,7 +60,7 @@ def units(log: Log[Plan], kind: str) -> dict[tuple[int, str], Phases]:
     loops: dict[tuple[int, str, int], dict[int, Loaded]] = {}
     for loop in log.all(Loaded):
         loops.setdefault((loop.repetition, loop.pattern, loop.phase), {})[loop.message_bytes] = loop
-    phase = phase_of(log.plan, kind)
+    phase = phase_of(log.plan.load, kind)
     return {
         (repetition, pattern.name): Phases(
             *(loops[repetition, pattern.name, number] for number in (phase, phase - 1, phase + 1))
@@ -121,16 +117,16 @@ def factors(log: Log[Plan], kind: str) -> pd.DataFrame:
     )
 
 
-def of_groups(found: pd.DataFrame, name: str) -> tuple[float, float, float]:
-    """(value, low, high) of a factor of b_eff: as in b_eff, the geometric mean over the patterns of each group, then of
+def of_groups(found: pd.DataFrame, name: str) -> Interval:
+    """A factor of b_eff: as in b_eff, the geometric mean over the patterns of each group, then of
     both groups; the interval is that of this mean (bootstrap over the units of each group)."""
     groups = [np.log(values.to_numpy()) for _, values in found.groupby("group")[name]]
     low, high = bootstrap_interval(*groups)
     return float(np.exp(np.mean([values.mean() for values in groups]))), float(np.exp(low)), float(np.exp(high))
 
 
-def impacts(log: Log[Plan], kind: str) -> dict[str, tuple[float, float, float]]:
-    """(value, low, high) of each of IMPACTS."""
+def impacts(log: Log[Plan], kind: str) -> dict[str, Interval]:
+    """Each of IMPACTS."""
     found = factors(log, kind)
     return {name: of_groups(found, name) if name.startswith("b_eff") else of_units(found[name]) for name in IMPACTS}
 
@@ -146,20 +142,12 @@ def load_bandwidth(log: Log[Plan], kind: str) -> float:
 
 
 def metrics_of(log: Log[Plan]) -> dict[str, float]:
-    values = {}
-    for kind in log.plan.load.kinds:
-        for name, found in impacts(log, kind).items():
-            values |= with_ends(f"{name}_{kind}", found)
-        values[f"load_bandwidth_{kind}"] = load_bandwidth(log, kind)
-    return values
+    return under_load.metrics_of(log.plan.load, partial(impacts, log), partial(load_bandwidth, log))
 
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN of loads that a log lacks."""
-    found = pd.DataFrame.from_dict(
-        {number: metrics_of(logs[number]) for number in table["log"].unique()}, orient="index"
-    )
-    return found[[name for name in BENCHMARK.units if name in found]]
+    return under_load.metric_table(BENCHMARK, {number: metrics_of(logs[number]) for number in table["log"].unique()})
 
 
 def moved_bytes(log: Log[Plan]) -> int:

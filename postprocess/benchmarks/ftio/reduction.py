@@ -12,6 +12,7 @@ import pandera.pandas as pa
 from coffeecup.postprocess.benchmarks.ftio import BENCHMARK
 from coffeecup.postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition
 from coffeecup.postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
+from coffeecup.postprocess.benchmarks.measurements import fields_of, table_of
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE, MIB
 from coffeecup.postprocess.statistics.means import bootstrap_interval
@@ -38,42 +39,14 @@ COLUMNS = pa.DataFrameSchema(
 def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     """All measurements, a row per log, repetition, stage and activity; times in s over the processes, `bytes` and
     `calls` of all processes. `log` is the index in `logs`."""
-    columns = [
-        "repetition",
-        "stage",
-        "activity",
-        "elapsed_seconds",
-        "fastest_seconds",
-        "mean_seconds",
-        "bytes",
-        "calls",
-    ]
-    numbered = [
-        (number, record)
-        for number, log in enumerate(logs)
-        for record in log.all(Measurement)
-        if record.stage in STAGES and record.activity in ACTIVITIES
-    ]
-    return (
-        pd.DataFrame(
-            [(number, *(getattr(record, column) for column in columns)) for number, record in numbered],
-            columns=["log", *columns],
-        )
-        .assign(io=lambda t: t["activity"].map(ACTIVITIES).astype(bool))
-        .astype(
-            {
-                "log": int,
-                "repetition": int,
-                "stage": "category",
-                "activity": "category",
-                "elapsed_seconds": float,
-                "fastest_seconds": float,
-                "mean_seconds": float,
-                "bytes": int,
-                "calls": int,
-            }
-        )[list(COLUMNS.columns)]
-        .pipe(COLUMNS.validate)
+    return table_of(
+        [
+            fields_of(record, COLUMNS) | {"log": number, "io": ACTIVITIES[record.activity]}
+            for number, log in enumerate(logs)
+            for record in log.all(Measurement)
+            if record.stage in STAGES and record.activity in ACTIVITIES
+        ],
+        COLUMNS,
     )
 
 

@@ -3,16 +3,11 @@
 
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
 from coffeecup.postprocess.benchmarks.priomark.records import Layout, Measurement, Plan, ProcessTimes
-from coffeecup.postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.logs.format import LogFormat, Progress, one
 from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
 
-PAPER = (
-    "common_file",
-    "strided",
-    "async",
-    "single_file",
-    "raw",
-)  # the sub-benchmarks of the paper's section 4.1, in its order
+# The sub-benchmarks of the paper's section 4.1, in its order.
+PAPER = ("common_file", "strided", "async", "single_file", "raw")
 INCLUDED = (*PAPER, "trace")
 PERCENTILES = {"median": 0.5, "p99": 0.99}
 
@@ -43,7 +38,7 @@ BENCHMARK = Benchmark(
     log_format=LogFormat(
         own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, DataCheck),
         options="log workload directory only plugins cache-size read-shift fill-memory dry-run idle-power keep",
-        progress=Progress(planned=planned_cases, done={Measurement: lambda plan, measurement: 1}),
+        progress=Progress(planned=planned_cases, done={Measurement: one}),
     ),
     rules={"workload": "other workload", "left_out": "sub-benchmarks left out"},
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
+from coffeecup.postprocess.benchmarks.measurements import fields_of, table_of
 from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PERCENTILES
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.benchmarks.priomark.rules import OVERLAP
@@ -47,26 +48,6 @@ COLUMNS = pa.DataFrameSchema(
     },
     strict=True,
 )
-COPIED = (
-    "case",
-    "repetition",
-    "benchmark",
-    "pattern",
-    "method",
-    "process_bytes",
-    "block_bytes",
-    "read_share",
-    "direct",
-    "target",
-    "evicted",
-    "read_calls",
-    "write_calls",
-    "elapsed_seconds",
-    "open_seconds",
-    "access_seconds",
-    "sync_seconds",
-    "close_seconds",
-)
 
 
 def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
@@ -77,21 +58,19 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     where nothing was overlapped; `covered` is the share of the processes whose calculation lasted as long as the
     transfer.
     """
-    rows = [
-        {
-            "log": number,
-            **{name: getattr(record, name) for name in COPIED},
-            "bytes": record.read_bytes + record.written_bytes,
-            **losses(record),
-        }
-        for number, log in enumerate(logs)
-        for record in log.all(Measurement)
-    ]
-    return (
-        pd.DataFrame(rows, columns=["log", *COPIED, "bytes", "acl", "abl", "covered"])
-        .astype({name: column.dtype.type for name, column in COLUMNS.columns.items() if name != "bandwidth"})
-        .assign(bandwidth=lambda t: t["bytes"] / t["elapsed_seconds"] / MBYTE)[list(COLUMNS.columns)]
-        .pipe(COLUMNS.validate)
+    return table_of(
+        [
+            {
+                "log": number,
+                **fields_of(record, COLUMNS),
+                "bytes": (moved := record.read_bytes + record.written_bytes),
+                "bandwidth": moved / record.elapsed_seconds / MBYTE,
+                **losses(record),
+            }
+            for number, log in enumerate(logs)
+            for record in log.all(Measurement)
+        ],
+        COLUMNS,
     )
 
 

@@ -96,7 +96,7 @@ LOOPS = [*loops_of(1, "ring-1", *RING), *loops_of(1, "random-01", *RANDOM), *loo
 def test_each_load_has_the_phases_beside_it_in_complete_repetitions():
     """Phases: none, incast, none, alltoall, none. The second repetition stopped before the random pattern."""
     log = made(loops=LOOPS)
-    assert (reduction.phase_of(log.plan, "incast"), reduction.phase_of(log.plan, "alltoall")) == (1, 3)
+    assert (reduction.phase_of(log.plan.load, "incast"), reduction.phase_of(log.plan.load, "alltoall")) == (1, 3)
     assert reduction.complete_repetitions(log) == [1]
     found = reduction.units(log, "alltoall")
     assert list(found) == [(1, "ring-1"), (1, "random-01")]
