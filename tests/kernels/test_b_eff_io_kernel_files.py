@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
-from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL, leftovers, mpi, run
+from b_eff_io_runs import ALL_TYPES, BRIEF, EACH, SMALL, leftovers, run
 from kernel_runs import good, records
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import patterns_rule
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
-__all__ = ["mpi"]  # a fixture
 MIB = 2**20
 
 
@@ -48,7 +47,6 @@ def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
 
 
 @pytest.mark.in_turn
-@pytest.mark.parametrize("mpi", ["openmpi", "mpich"], indirect=True)
 def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
     """Patterns end with their share of the space, long before their time."""
     run(mpi, tmp_path, 2, *SMALL, "--scheduled-time 600 --space-limit 300MiB")
@@ -78,6 +76,7 @@ def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
             assert r["segment_bytes"] % MIB == 0 and r["file_bytes"] == r["segment_bytes"] * r["partition"]
 
 
+@EACH
 @pytest.mark.in_turn
 def test_individual_pointers_lay_out_the_same_file(mpi, tmp_path):
     good(run(mpi, tmp_path, 3, *BRIEF, "--keep --partitions 3 --individual-pointers"))

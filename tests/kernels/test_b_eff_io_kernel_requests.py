@@ -2,14 +2,13 @@
 """What b_eff_io's kernel is asked for: hints, impossible requests, dry runs and evictions."""
 
 import pytest
-from b_eff_io_runs import BRIEF, SMALL, assert_failed, faults, leftovers, model, mpi, run
+from b_eff_io_runs import BRIEF, EACH, SMALL, assert_failed, leftovers, run
+from builds import faulty
 from file_systems import memory
 from kernel_runs import good
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
-
-__all__ = ["faults", "mpi"]  # fixtures
 
 
 def test_hints_reach_the_library_and_the_log(tmp_path, mpich):
@@ -75,6 +74,7 @@ def eviction(log):
     return {q.key for q in score_log(log.path).qualifications} & {"evicted", "not_evicted"}
 
 
+@EACH
 def test_eviction_that_took_place_is_stated(mpi, tmp_path):
     good(run(mpi, tmp_path, 2, *BRIEF, "--partitions 2 --evict"))
     log = read_log(tmp_path / "log.jsonl")
@@ -96,6 +96,6 @@ def test_eviction_without_effect_is_stated(openmpi, tmp_path):
     assert eviction(log) == {"not_evicted"}
 
 
-def test_eviction_that_fails_ends_the_run(openmpi, tmp_path, faults):
-    done = run(openmpi, tmp_path, 2, *BRIEF, "--partitions 2 --evict", env=model(faults, openmpi, FAULT_EVICT=1))
+def test_eviction_that_fails_ends_the_run(openmpi, tmp_path):
+    done = run(openmpi, tmp_path, 2, *BRIEF, "--partitions 2 --evict", env=faulty(openmpi, "b_eff_io", FAULT_EVICT=1))
     assert_failed(done, tmp_path, "cannot evict its file from the cache", "Invalid argument", "--evict")

@@ -6,14 +6,13 @@ import json
 import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
-from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL, faults, model, mpi, run
+from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL, run
+from builds import faulty
 from kernel_runs import good, records
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPES
 from coffeecup.postprocess.benchmarks.scoring import score_log
-
-__all__ = ["faults", "mpi"]  # fixtures
 
 
 def is_agreed(r):
@@ -36,10 +35,10 @@ def test_processes_agree_only_in_collective_patterns_that_are_driven_by_time(ope
         assert (r["agreements"] > 0) == is_agreed(r) and (r["agreement_seconds"] > 0) == is_agreed(r)
 
 
-def test_official_run_on_a_file_system_that_is_a_formula(openmpi, tmp_path, faults):
+def test_official_run_on_a_file_system_that_is_a_formula(openmpi, tmp_path):
     """Each process moves 1 MByte/s, a sync 4 MByte/s: two processes write 1.6 and read 2 MByte/s, b_eff_io = 0.5 * 1.6
     + 0.5 * 2."""
-    env = model(faults, openmpi, MODEL_BANDWIDTH=1e6, MODEL_SYNC_BANDWIDTH=4e6)
+    env = faulty(openmpi, "b_eff_io", MODEL_BANDWIDTH=1e6, MODEL_SYNC_BANDWIDTH=4e6)
     good(run(openmpi, tmp_path, 2, "--largest-chunk 2MiB --partitions 2", env=env))
     log, score = read_log(tmp_path / "log.jsonl"), score_records(tmp_path)
     assert score["write"] == pytest.approx(1.6, rel=1e-3) and score["read"] == pytest.approx(2, rel=1e-3)
@@ -61,10 +60,10 @@ def test_official_run_on_a_file_system_that_is_a_formula(openmpi, tmp_path, faul
     )
 
 
-def test_each_process_of_type_separate_stops_by_its_own_clock(openmpi, tmp_path, faults):
+def test_each_process_of_type_separate_stops_by_its_own_clock(openmpi, tmp_path):
     """Rank 1 takes twice as long for each call: half as many fit into a pattern's time, T / 3 * U / 64 = U seconds. Its
     count is the minimum, which sizes the segments; in rewrite each process repeats its own."""
-    env = model(faults, openmpi, MODEL_BANDWIDTH=1e6, MODEL_SLOW_RANK=1)
+    env = faulty(openmpi, "b_eff_io", MODEL_BANDWIDTH=1e6, MODEL_SLOW_RANK=1)
     good(run(openmpi, tmp_path, 2, *SMALL, "--scheduled-time 192 --partitions 2", env=env))
     log = read_log(tmp_path / "log.jsonl")
     table = {(r["method"], r["pattern"]): r for r in log.records["measurement"]}
@@ -82,10 +81,10 @@ def test_each_process_of_type_separate_stops_by_its_own_clock(openmpi, tmp_path,
         )
 
 
-def test_types_3_and_4_leave_out_calls_before_a_run_takes_more_than_twice_its_time(openmpi, tmp_path, faults):
+def test_types_3_and_4_leave_out_calls_before_a_run_takes_more_than_twice_its_time(openmpi, tmp_path):
     """Type 4 takes a hundred times as long as its counts suppose: its first weighted pattern uses up the time of its
     method."""
-    env = model(faults, openmpi, MODEL_BANDWIDTH=2.5e6, MODEL_SLOW_FILE="n2-type4")
+    env = faulty(openmpi, "b_eff_io", MODEL_BANDWIDTH=2.5e6, MODEL_SLOW_FILE="n2-type4")
     done = run(openmpi, tmp_path, 2, *SMALL, "--scheduled-time 192 --partitions 2 --keep", env=env)
     assert done.returncode == 0 and "left out calls" in done.stdout, done.stderr
     log = read_log(tmp_path / "log.jsonl")

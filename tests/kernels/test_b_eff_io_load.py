@@ -6,8 +6,8 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from b_eff_io_runs import mpi
-from builds import PATIENCE, shared_library
+from b_eff_io_runs import EACH
+from builds import PATIENCE, faulty
 from file_systems import memory
 from kernel_runs import error, good, of_kind, on_nodes, rank_processes, records, run, wait_until
 
@@ -17,7 +17,6 @@ from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from coffeecup.postprocess.logs.reader import LogError
 
-__all__ = ["mpi"]  # a fixture
 MIB = 2**20
 TWO = [("a", 2), ("b", 1)]
 KINDS = ["read", "write"]
@@ -40,6 +39,7 @@ def measured(mpi, folder, *options, **settings):
 # --- what is measured -------------------------------------------------------------------------------------------------
 
 
+@EACH
 def test_victims_write_rewrite_and_read_in_each_phase_with_every_library(mpi, tmp_path):
     log = read_log(measured(mpi, tmp_path))
     rounds = max(record.repetition for record in log.all(Loaded))
@@ -66,12 +66,8 @@ def watched(openmpi, tmp_path_factory):
     bytes)."""
     folder = tmp_path_factory.mktemp("watched")
     (folder / "notes").mkdir()
-    environment = {
-        "LD_PRELOAD": shared_library(folder, "slow_files"),
-        "SLOW_FILES_SECONDS": 0,
-        "SLOW_FILES_NOTES": folder / "notes",
-    }
-    log = measured(openmpi, folder, env=environment)
+    notes = faulty(openmpi, "slow_files", SLOW_FILES_SECONDS=0, SLOW_FILES_NOTES=folder / "notes")
+    log = measured(openmpi, folder, env=notes)
     [notes] = (folder / "notes").iterdir()
     seen = []
     for line in notes.read_text().splitlines():
@@ -149,8 +145,7 @@ def test_file_of_a_load_that_hangs_ends_the_run_with_its_reason(openmpi, tmp_pat
     """Writes of the load take longer than the watchdog allows."""
     log, notes = tmp_path / "log.jsonl", tmp_path / "notes"
     notes.mkdir()
-    library = shared_library(tmp_path, "slow_files")
-    slow = {"LD_PRELOAD": library, "SLOW_FILES_SECONDS": PATIENCE, "SLOW_FILES_NOTES": notes}
+    slow = faulty(openmpi, "slow_files", SLOW_FILES_SECONDS=PATIENCE, SLOW_FILES_NOTES=notes)
     done = run(command(openmpi, log, f"--directory {tmp_path} --watchdog 3", *BRIEF, env=slow), env=openmpi.environment)
     assert done.returncode != 0
     assert "no progress for 3 s in a file of the load read; --watchdog sets this time" in done.stderr

@@ -4,13 +4,12 @@
 from random import Random
 
 import pytest
-from b_eff_io_runs import SMALL, mpi, run
+from b_eff_io_runs import EACH, SMALL, run
 from kernel_runs import error, good
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPE_RULES, TYPES, patterns_rule
 
-__all__ = ["mpi"]  # a fixture
 MIB = 2**20
 
 
@@ -36,6 +35,7 @@ def patterns_and_bytes(folder):
     return found["measurement"], sum(files)
 
 
+@EACH
 @pytest.mark.in_turn
 @pytest.mark.parametrize("seed", range(8))
 def test_files_stay_within_the_limit(mpi, tmp_path, seed):
@@ -51,6 +51,7 @@ def test_files_stay_within_the_limit(mpi, tmp_path, seed):
     assert {r["ended_by"] for r in patterns if r["type"] in TYPES[:3] and r["scheduled_seconds"]} == {"space"}
 
 
+@EACH
 @pytest.mark.in_turn
 def test_types_that_may_write_ten_times_as_much_end_with_their_space(mpi, tmp_path):
     """A call of type shared counts as ten in type segmented-collective, whose patterns have no larger shares."""

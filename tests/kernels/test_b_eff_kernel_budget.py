@@ -8,13 +8,11 @@ from itertools import pairwise
 
 import logs_made
 import pytest
-from b_eff_runs import AVERAGED, check_bytes, kernel, mpi, network, openmpi_kernel
+from b_eff_runs import AVERAGED, check_bytes
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
-
-__all__ = ["kernel", "mpi", "network", "openmpi_kernel"]  # fixtures
 
 
 def test_a_run_by_the_real_clock_is_complete_and_keeps_its_budget_by_leaving_out_methods(kernel):

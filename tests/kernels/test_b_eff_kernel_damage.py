@@ -2,12 +2,9 @@
 """b_eff's kernel finds every damaged message."""
 
 import pytest
-from b_eff_runs import kernel, mpi, network
 from raw_log import read_log
 
 from coffeecup.postprocess.logs.reader import LogError
-
-__all__ = ["kernel", "mpi", "network"]  # fixtures
 
 CALLS = {"sendrecv": "Sendrecv", "alltoallv": "Alltoallv", "nonblocking": "Waitall", "blocking": "Recv"}
 CALLS |= {"neighbor": "Neighbor_alltoallv", "persistent": "Startall"}

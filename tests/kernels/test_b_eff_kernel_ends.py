@@ -13,15 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from b_eff_runs import Kernel, kernel, mpi, network
+from b_eff_runs import Kernel
 from builds import PATIENCE
 from file_systems import memory
 from kernel_runs import on_nodes, rank_processes, records, started, wait_until
 from raw_log import read_log
 
 from coffeecup.postprocess.logs.reader import LogError
-
-__all__ = ["kernel", "mpi", "network"]  # fixtures
 
 
 @pytest.mark.parametrize(
@@ -81,7 +79,7 @@ def test_a_log_on_a_read_only_file_system_is_refused(kernel, tmp_path):
         refused_log(kernel, folder / "log.jsonl", "Read-only file system; choose a writable directory")
 
 
-def test_a_log_in_a_directory_without_permission_is_refused(kernel, network):
+def test_a_log_in_a_directory_without_permission_is_refused(kernel):
     """Root may write anywhere, so root runs this one as nobody."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -92,7 +90,7 @@ def test_a_log_in_a_directory_without_permission_is_refused(kernel, network):
             if not shutil.which("setpriv"):
                 pytest.skip("root may write anywhere, and there is no setpriv to run as somebody else")
             how["before"] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/tmp"]
-        other = Kernel(replace(kernel.mpi, bin=folder), network, folder)
+        other = Kernel(replace(kernel.mpi, bin=folder), folder)
         refused_log(other, other.log, "Permission denied; choose a writable directory", **how)
 
 

@@ -8,15 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
-from b_eff_runs import AVERAGED, MEMORY, METHODS, check_bytes, kernel, mpi, network, openmpi_kernel
+from b_eff_runs import AVERAGED, MEMORY, METHODS, check_bytes
 from logs_made import KIB, MIB
 from raw_log import read_log
 from test_b_eff_patterns import EXTENTS
 
 from coffeecup.postprocess.benchmarks.b_eff.definition import message_lengths, ring_sizes
 from coffeecup.postprocess.benchmarks.b_eff.probes.rules import MOST_COPIED_BYTES
-
-__all__ = ["kernel", "mpi", "network", "openmpi_kernel"]  # fixtures
 
 NOT_RANDOM = "ring,worst_cycle,bisection,cartesian_2d,cartesian_3d,ping_pong"
 

@@ -10,7 +10,7 @@ import logs_made
 import networks_made
 import pandas as pd
 import pytest
-from b_eff_runs import mpi, network
+from builds import faulty
 from conftest import NOT_COMPLETE
 from kernel_runs import error, good, of_kind, on_nodes, rank_processes, records, run, wait_until
 from mutator import kernel_log
@@ -24,8 +24,6 @@ from coffeecup.postprocess.benchmarks.load_rules import victims_of
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports.page import html, items
-
-__all__ = ["mpi", "network"]  # fixtures
 
 KINDS = "incast,alltoall,broadcast"
 SENDS_AT_ONCE = 2
@@ -244,7 +242,7 @@ RARE = [
 
 
 @pytest.mark.parametrize(("rank", "load", "kind"), [(3, "alltoall", "flip"), *RARE])
-def test_damaged_message_under_load_fails_the_run_and_is_named(mpi, network, tmp_path, rank, load, kind):
+def test_damaged_message_under_load_fails_the_run_and_is_named(mpi, tmp_path, rank, load, kind):
     """A loop is an exchange that is not timed and one that is, in each of which a victim receives a message: so the
     fourth message of a length belongs to the phase with the load. Its record is not written."""
     log = tmp_path / "log.jsonl"
@@ -252,7 +250,7 @@ def test_damaged_message_under_load_fails_the_run_and_is_named(mpi, network, tmp
     assert victims_of(len(FOUR), 50, SEED) == VICTIMS
     loops = "--random-patterns 1 --first-loop-length 1 --longest-loop 1 --repetitions 1 --time-budget 86400"
     options = f"--log {log} --kinds {load} --memory-per-process 1MiB --seed {SEED}", loops
-    environment = {"LD_PRELOAD": network(mpi.name), "FAULT_OFFSET": 0 if kind == "drop" else L_MAX - 3} | fault
+    environment = faulty(mpi, "network", FAULT_OFFSET=0 if kind == "drop" else L_MAX - 3, **fault)
     done = run(on_nodes(mpi, FOUR, "b_eff_load", *options, env=environment), env=mpi.environment)
     assert done.returncode != 0
     other = sum(VICTIMS) - rank

@@ -7,8 +7,7 @@ from statistics import median
 
 import networks_made
 import pytest
-from b_eff_runs import mpi
-from builds import shared_library
+from builds import faulty
 from file_systems import memory
 from kernel_runs import error, good, of_kind, on_nodes, run
 from networks_made import crossbar
@@ -19,7 +18,6 @@ from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports.page import html, items
 
-__all__ = ["mpi"]  # a fixture
 MIB = 2**20
 FOUR = [(name, 1) for name in "abcd"]
 BRIEF = ["--memory-per-process", "1MiB", "--repetitions", "1", "--random-patterns", "1", "--longest-loop", "2"]
@@ -48,11 +46,7 @@ def slow(openmpi, tmp_path_factory):
     each a list of (what, bytes, time)."""
     folder = tmp_path_factory.mktemp("slow")
     (folder / "notes").mkdir()
-    slowed = {
-        "LD_PRELOAD": shared_library(folder, "slow_files"),
-        "SLOW_FILES_SECONDS": SLOW_SECONDS,
-        "SLOW_FILES_NOTES": folder / "notes",
-    }
+    slowed = faulty(openmpi, "slow_files", SLOW_FILES_SECONDS=SLOW_SECONDS, SLOW_FILES_NOTES=folder / "notes")
     good(measured(openmpi, folder / "log.jsonl", *BRIEF, f"--directory {folder}", env=slowed))
     assert not leftovers(folder)
     seen = []

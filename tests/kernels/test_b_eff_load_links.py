@@ -14,7 +14,7 @@ from collections import Counter
 from statistics import median
 
 import pytest
-from builds import OPEN_MPI, PATIENCE, libraries
+from builds import OPEN_MPI, PATIENCE
 from links import DATA, FRAME, across, links
 from rates import FOR_MEDIAN
 from trunks import split
@@ -41,14 +41,13 @@ OPTIONS = ["--random-patterns", 1, "--repetitions", FOR_MEDIAN // PATTERNS, "--t
 def logs(openmpi, tmp_path_factory):
     """Of one run with each seed."""
     folder = tmp_path_factory.mktemp("links")
-    patience = libraries(tmp_path_factory, "patience")("openmpi")
     options = ["--kinds", ",".join(KINDS), "--memory-per-process", 128 * L_MAX, *OPTIONS]
     known = {}
     with links(HOSTS, RATE, BURST) as four:
         split(four, RATE, BURST)
         for seed in (ACROSS, APART):
             log = folder / f"{seed}.jsonl"
-            kernel = ["env", f"LD_PRELOAD={patience}", openmpi.bin / "b_eff_load", "--log", log, "--seed", seed]
+            kernel = ["env", f"LD_PRELOAD={openmpi.patience}", openmpi.bin / "b_eff_load", "--log", log, "--seed", seed]
             command = across(four, openmpi.mpirun, folder, 2 * L_MAX, *kernel, *options)
             subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, timeout=3 * PATIENCE, check=True)
             known[seed] = read_log(log)

@@ -6,8 +6,8 @@ the time of each process in the log has to be that of the formula."""
 from itertools import groupby
 
 import pytest
-from b_eff_runs import check_bytes, mpi, network
-from builds import linked_with_b_eff
+from b_eff_runs import check_bytes
+from builds import faulty, linked_with_b_eff
 from kernel_runs import error, of_kind, on_nodes, run
 from raw_log import read_log
 from simulations import HEADER, SHORT
@@ -15,8 +15,6 @@ from simulations import HEADER, SHORT
 from coffeecup.postprocess.benchmarks import scoring
 from coffeecup.postprocess.benchmarks.b_eff.nodes import matchings
 from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination
-
-__all__ = ["mpi", "network"]  # fixtures
 
 # Ranks of a node need not follow each other: a has 0, 1 and 5, b 2, c 3 and 4, d 6, e 7.
 NODES = [("a", 2), ("b", 1), ("c", 2), ("a", 1), ("d", 1), ("e", 1)]
@@ -31,10 +29,10 @@ RESTED = matchings.RESTS
 RESTS = -1.0  # instead of null, which cannot be compared approximately
 
 
-def started(mpi, network, folder, nodes, *options, **model):
+def started(mpi, folder, nodes, *options, **model):
     """A run over the formula's network, and its log."""
     model = {"MODEL_LATENCY": LATENCY, "MODEL_BANDWIDTH": BANDWIDTH, "MODEL_SLOWDOWN": SLOWDOWN} | model
-    env = {name: str(value) for name, value in model.items()} | {"LD_PRELOAD": network(mpi.name)}
+    env = faulty(mpi, "network", **model)
     log = folder / "log.jsonl"
     done = run(on_nodes(mpi, nodes, "b_eff", f"--log {log}", *options, env=env), env=mpi.impatient.environment)
     return done, log
@@ -137,8 +135,8 @@ def expected_seconds(record, one_per_node):
 
 
 @pytest.mark.in_turn
-def test_every_process_has_its_own_time_in_every_matching(mpi, network, tmp_path):
-    log = complete(mpi, network, tmp_path, NODES, *BRIEF, "--patterns ring --time-budget 86400 --all-pairs")
+def test_every_process_has_its_own_time_in_every_matching(mpi, tmp_path):
+    log = complete(mpi, tmp_path, NODES, *BRIEF, "--patterns ring --time-budget 86400 --all-pairs")
     assert {host["name"]: host["ranks"] for host in log.run["hosts"]} == PLACED
     asked = {"count": 16, "lengths": LENGTHS, "loop_lengths": LOOPS, "groups": None, "all_pairs": True}
     assert log.plan["matchings"] == {**asked, "resolution": "process", "reserved_seconds": 4320.0}
@@ -175,11 +173,9 @@ def test_every_process_has_its_own_time_in_every_matching(mpi, network, tmp_path
     assert all(len(word.split("e")[0].replace(".", "").strip("0")) <= 4 for word in words)
 
 
-def test_matchings_are_first_within_groups_and_then_across(openmpi, network, tmp_path):
+def test_matchings_are_first_within_groups_and_then_across(openmpi, tmp_path):
     groups = {"a": "left", "b": "right", "c": "left", "d": "right", "e": "left"}
-    log = complete(
-        openmpi, network, tmp_path, NODES, *BRIEF, "--patterns ring", *groups_file(tmp_path, **groups, other="far")
-    )
+    log = complete(openmpi, tmp_path, NODES, *BRIEF, "--patterns ring", *groups_file(tmp_path, **groups, other="far"))
     assert log.plan["matchings"]["groups"] == groups
     scopes = [(record["processes"], record["scope"]) for record in log.records["matching"]]
     assert [key for key, _ in groupby(scopes)] == [
@@ -204,8 +200,8 @@ def test_matchings_are_first_within_groups_and_then_across(openmpi, network, tmp
         ([("a", 1), ("b", 1), ("c", 2)], [], 12, 2 * 12 * 9),
     ],
 )
-def test_few_nodes_have_few_matchings_and_one_has_none(openmpi, network, tmp_path, nodes, options, count, loops):
-    log = complete(openmpi, network, tmp_path, nodes, *BRIEF, "--patterns ping_pong,ring", *options)
+def test_few_nodes_have_few_matchings_and_one_has_none(openmpi, tmp_path, nodes, options, count, loops):
+    log = complete(openmpi, tmp_path, nodes, *BRIEF, "--patterns ping_pong,ring", *options)
     assert (log.plan["matchings"]["count"], len(log.records.get("matching", []))) == (count, loops)
     assert len(log.records.get("pattern_processes", [])) == (6 if count else 0)
     assert (log.plan["matchings"]["reserved_seconds"] > 0) == (count > 0)
@@ -217,12 +213,12 @@ def test_few_nodes_have_few_matchings_and_one_has_none(openmpi, network, tmp_pat
 # --- time and errors --------------------------------------------------------------------------------------------------
 
 
-def test_what_does_not_fit_into_the_reserved_time_is_left_out_and_recorded(openmpi, network, tmp_path):
+def test_what_does_not_fit_into_the_reserved_time_is_left_out_and_recorded(openmpi, tmp_path):
     """An exchange takes 0.1 s. The rings take more than the budget, two seconds are kept for the rest, and a matching
     of one process per node takes 0.1 s * 3 * (21 + 21 + 4): one is tried, then the time is over."""
     model = {"MODEL_LATENCY": 0.1, "MODEL_SLOWDOWN": 0}
     nodes = [("a", 2), ("b", 2)]
-    log = complete(openmpi, network, tmp_path, nodes, *BRIEF, "--patterns ring --time-budget 40", **model)
+    log = complete(openmpi, tmp_path, nodes, *BRIEF, "--patterns ring --time-budget 40", **model)
     assert [(record["loops"], record["scope"], record["measured"]) for record in log.records["matchings_left_out"]] == [
         ("one_per_node", "all", 1),
         ("all", "all", 0),
@@ -241,26 +237,26 @@ def test_what_does_not_fit_into_the_reserved_time_is_left_out_and_recorded(openm
         ("a left\nb left\na right\n", "line 3 names a group of 'a' again"),
     ],
 )
-def test_a_file_that_names_no_group_of_each_node_once_is_refused(openmpi, network, tmp_path, text, said):
+def test_a_file_that_names_no_group_of_each_node_once_is_refused(openmpi, tmp_path, text, said):
     if text is not None:
         (tmp_path / "groups").write_text(text)
-    done, log = started(openmpi, network, tmp_path, TWO, *BRIEF, "--node-groups", tmp_path / "groups")
+    done, log = started(openmpi, tmp_path, TWO, *BRIEF, "--node-groups", tmp_path / "groups")
     assert done.returncode != 0 and not log.exists()
     assert said in error(done)
 
 
 @pytest.mark.parametrize(("nodes", "options"), [([("a", 2)], []), (TWO, ["--matchings", "0"])])
-def test_all_pairs_of_one_node_or_without_matchings_are_refused(openmpi, network, tmp_path, nodes, options):
-    done, log = started(openmpi, network, tmp_path, nodes, *BRIEF, "--all-pairs", *options)
+def test_all_pairs_of_one_node_or_without_matchings_are_refused(openmpi, tmp_path, nodes, options):
+    done, log = started(openmpi, tmp_path, nodes, *BRIEF, "--all-pairs", *options)
     assert done.returncode != 0 and not log.exists()
     assert "--all-pairs requires 2 to 4096 nodes and --matchings of at least 1" in error(done)
 
 
-def test_a_damaged_message_of_a_matching_ends_the_run(openmpi, network, tmp_path):
+def test_a_damaged_message_of_a_matching_ends_the_run(openmpi, tmp_path):
     """The ping-pong's messages are not received by MPI_Waitall."""
     fault = {"FAULT_KIND": "flip", "FAULT_CALL": "Waitall", "FAULT_BYTES": 32768, "FAULT_RANK": 1, "FAULT_NUMBER": 2}
     request = [*BRIEF[:-1], "blocking", "--patterns", "ping_pong"]
-    done, log = started(openmpi, network, tmp_path, TWO, *request, **fault)
+    done, log = started(openmpi, tmp_path, TWO, *request, **fault)
     assert done.returncode != 0
     assert "data check: pattern matching, method nonblocking, message length 32768 byte: rank 1" in error(done)
     assert of_kind(log, "end")[0]["status"] == "failed"

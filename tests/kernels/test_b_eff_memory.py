@@ -10,15 +10,12 @@ from dataclasses import replace
 
 import pytest
 from accelerators import FEW, LIBRARIES, SHORT, run_in_memory, stand_in
-from b_eff_runs import mpi
 from builds import SANITIZERS, compiled, compiler_and_launcher
 from kernel_runs import good, run
 from logs_made_b_eff import lengths
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
-
-__all__ = ["mpi"]  # a fixture
 
 MIB = 2**20
 

@@ -62,11 +62,6 @@ def values(record, host):
     return {(source["counter"], source["instance"]): value for source, value in pairs}
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
-def mpi(request):
-    return request.getfixturevalue(request.param)
-
-
 def test_readings_before_and_after_are_those_of_each_nodes_files(mpi, tmp_path):
     """Two nodes, of which the second has no port, and whose packages have other ranges."""
     one, two = tmp_path / "one", tmp_path / "two"

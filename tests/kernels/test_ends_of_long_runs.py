@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from b_eff_io_runs import mpi
 from builds import PATIENCE
 from conftest import NOT_COMPLETE
 from file_systems import memory, vanish
@@ -21,7 +20,6 @@ from kernel_runs import fill, of_kind, on_nodes, rank_processes, records, starte
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
 
-__all__ = ["mpi"]  # a fixture
 WORKLOAD = """repetitions = 100000;
 single_file = { process_size = "2MiB"; block_size = "64KiB"; patterns = "write"; };
 common_file = { process_size = "1MiB"; block_size = "64KiB"; patterns = "read-write"; methods = ["explicit", "posix"]; };

@@ -11,7 +11,7 @@ import subprocess
 from contextlib import suppress
 
 import pytest
-from builds import OPEN_MPI, PATIENCE, compiler_and_launcher, shared_library, words
+from builds import OPEN_MPI, PATIENCE, faulty, words
 from conftest import read_processes
 from kernel_runs import run, wait_until
 from raw_log import read_log
@@ -56,18 +56,8 @@ def place(kernel, call, number, doing):
     return pytest.param(kernel, call, number, id=f"{kernel}-{doing.replace(' ', '-')}", marks=marks)
 
 
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def mpi(request):
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(scope="session")
-def library(mpi, tmp_path_factory):
-    return shared_library(tmp_path_factory.mktemp(f"strike-{mpi.name}"), "strike", compiler_and_launcher(mpi.name)[0])
-
-
 @pytest.fixture
-def started(mpi, library, tmp_path):
+def started(mpi, tmp_path):
     """Starts a kernel in the test's own folder, where a chosen call halts or fails."""
     processes = []
 
@@ -76,7 +66,7 @@ def started(mpi, library, tmp_path):
             pytest.skip(f"{kernel} was not built with {mpi.name}")
         (tmp_path / "disk").mkdir()
         (tmp_path / "workload.cfg").write_text(WORKLOAD)
-        settings = {"LD_PRELOAD": library} | {f"STRIKE_{name}": value for name, value in strike.items()}
+        settings = faulty(mpi, "strike", **{f"STRIKE_{name}": value for name, value in strike.items()})
         words = mpi.command(2, kernel, *OPTIONS[kernel], "--log", tmp_path / "log.jsonl", env=settings)
         process = subprocess.Popen(
             words, cwd=tmp_path, env=mpi.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -2,13 +2,11 @@
 """FTIO's verification finds a fault in any phase."""
 
 import pytest
-from ftio_runs import assert_right, faults, run
+from builds import faulty
+from ftio_runs import assert_right, run
 from kernel_runs import error, of_kind
 
 from coffeecup.postprocess.benchmarks.ftio.rules import tolerated_difference
-
-__all__ = ["faults"]  # a fixture
-
 
 # with i = 4 on 4 processes: calls of a process before each stage begins, and one of each stage
 READS = {
@@ -41,8 +39,8 @@ WRITES = {
         pytest.param("wrong_sign", 0, id="wrong-sign"),
     ],
 )
-def test_fault_in_any_one_phase_is_found_by_verification(openmpi, faults, tmp_path, kind, number):
-    env = {"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number, "FAULT_RANK": 2}
+def test_fault_in_any_one_phase_is_found_by_verification(openmpi, tmp_path, kind, number):
+    env = faulty(openmpi, "ftio", FAULT_KIND=kind, FAULT_NUMBER=number, FAULT_RANK=2)
     done = run(openmpi, tmp_path, 4, "--input 4", env=env)
     assert done.returncode == 1
     assert "verification failed: the largest relative difference" in error(done)
@@ -54,8 +52,8 @@ def test_fault_in_any_one_phase_is_found_by_verification(openmpi, faults, tmp_pa
     assert not list(tmp_path.glob("ftio-*"))
 
 
-def test_without_a_fault_the_library_changes_nothing(openmpi, faults, tmp_path):
-    done = run(openmpi, tmp_path, 4, "--input 4 --keep", env={"LD_PRELOAD": faults})
+def test_without_a_fault_the_library_changes_nothing(openmpi, tmp_path):
+    done = run(openmpi, tmp_path, 4, "--input 4 --keep", env=faulty(openmpi, "ftio"))
     assert done.returncode == 0
     assert_right(tmp_path / "ftio.jsonl")
 
@@ -66,8 +64,8 @@ def test_without_a_fault_the_library_changes_nothing(openmpi, faults, tmp_path):
 @pytest.mark.parametrize(
     "number", [10, pytest.param(200, marks=pytest.mark.prove), pytest.param(128 + 200, marks=pytest.mark.prove)]
 )
-def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, faults, tmp_path, kind, said, number):
-    env = {"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number, "FAULT_RANK": 1}
+def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, tmp_path, kind, said, number):
+    env = faulty(openmpi, "ftio", FAULT_KIND=kind, FAULT_NUMBER=number, FAULT_RANK=1)
     done = run(openmpi, tmp_path, 4, "--input 4", env=env)
     assert done.returncode != 0
     assert said in error(done)

@@ -6,13 +6,11 @@ import re
 import kernel_runs
 import pytest
 from file_systems import memory
-from ftio_runs import mpi, run
+from ftio_runs import run
 from kernel_runs import error, good, records
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.ftio.sizes import automatic_input, input_for_bytes
-
-__all__ = ["mpi"]  # a fixture
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,14 @@
 from itertools import count
 
 import pytest
-from ftio_runs import assert_right, faults, mpi, run
+from builds import faulty
+from ftio_runs import assert_right, run
 from kernel_runs import good, of_kind
 from rates import assert_rates
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.ftio.rules import expected_bytes, tolerated_difference
 from coffeecup.postprocess.benchmarks.scoring import score_log
-
-__all__ = ["faults", "mpi"]  # fixtures
-
 
 BY_POSIX, BY_MPI = [(2, 2), (3, 6), (4, 6), (8, 8)], [(1, 3), (2, 10), (4, 2), (6, 6), (9, 3)]
 MATRICES = [*((*sizes, "posix") for sizes in BY_POSIX), *((*sizes, "mpiio") for sizes in BY_MPI)]
@@ -37,8 +35,8 @@ def test_direct_io_gives_the_same_result(mpi, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["short", "interrupted"])
-def test_short_and_interrupted_calls_are_continued(openmpi, faults, tmp_path, kind):
-    good(run(openmpi, tmp_path, 3, "--input 6 --keep", env={"LD_PRELOAD": faults, "FAULT_KIND": kind}))
+def test_short_and_interrupted_calls_are_continued(openmpi, tmp_path, kind):
+    good(run(openmpi, tmp_path, 3, "--input 6 --keep", env=faulty(openmpi, "ftio", FAULT_KIND=kind)))
     assert_right(tmp_path / "ftio.jsonl")
 
 
@@ -73,10 +71,10 @@ def accounted_shares(log):
     return shares
 
 
-def test_counters_are_those_of_perf_events(openmpi, faults, tmp_path):
+def test_counters_are_those_of_perf_events(openmpi, tmp_path):
     """With the system's task clock in place of cycles, the sum over the processes is the processor time that they took,
     in ns. The same clock counts no additions: what miscounts the known loop is left out, with its reason."""
-    good(run(openmpi, tmp_path, 2, "--input 16 --repeat 2", env={"LD_PRELOAD": faults, "PERF_TASK_CLOCK": "1"}))
+    good(run(openmpi, tmp_path, 2, "--input 16 --repeat 2", env=faulty(openmpi, "ftio", PERF_TASK_CLOCK="1")))
     found = of_kind(tmp_path / "ftio.jsonl", "repetition")
     if any("perf_event_open" in (r["counters"]["cycles_reason"] or "") for r in found):
         pytest.skip(f"no perf events here: {found[0]['counters']['cycles_reason']}")

@@ -4,15 +4,14 @@ file system that is a formula, and with real files whose calls are slowed down o
 
 import kernel_runs
 import pytest
-from b_eff_io_runs import SMALL, faults, model, where
-from builds import shared_library
+from b_eff_io_runs import SMALL, where
+from builds import faulty
 from kernel_runs import good, on_nodes, records
 
 from coffeecup.postprocess.benchmarks.b_eff_io.slow_nodes import examination
 from coffeecup.postprocess.benchmarks.nodes import Verdict
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 
-__all__ = ["faults"]  # fixtures
 NODES = [(f"n{number}", 1) for number in range(4)]
 
 
@@ -27,11 +26,11 @@ def run(mpi, kernel, folder, *options, env=None, slow=(), slowed=None):
 
 
 @pytest.mark.parametrize(("name", "shift"), [("openmpi", ("--read-shift",)), ("mpich", ())])
-def test_a_process_that_takes_twice_as_long_halves_its_node(request, tmp_path, faults, name, shift):
+def test_a_process_that_takes_twice_as_long_halves_its_node(request, tmp_path, name, shift):
     """Rank 2 of 4 by the formula: in separate files it makes half of the calls in the same time, in segments the same
     calls in twice the time. Its times stand in its place, also where it reads what another process wrote."""
     mpi = request.getfixturevalue(name)
-    settings = model(faults, mpi, MODEL_BANDWIDTH=1e4, MODEL_SLOW_RANK=2)
+    settings = faulty(mpi, "b_eff_io", MODEL_BANDWIDTH=1e4, MODEL_SLOW_RANK=2)
     options = (*SMALL, "--partitions", "all", "--scheduled-time", 60, "--types", "separate,segmented", *shift)
     log = run(mpi, "b_eff_io", tmp_path, *options, env=settings)
     timed = {entry["pattern"] for entry in records(log)[1]["patterns"] if entry["units"]}
@@ -48,8 +47,7 @@ def test_a_process_that_takes_twice_as_long_halves_its_node(request, tmp_path, f
 @pytest.mark.parametrize("slow", [(), ("n2",)], ids=["healthy", "slow"])
 def test_a_node_whose_calls_take_twice_as_long_is_named_and_no_other(openmpi, tmp_path, slow):
     """Real files; every call that reads or writes one, or syncs it, takes three times as long on the slow node."""
-    library = shared_library(tmp_path, "slow_io")
-    slowed = {"LD_PRELOAD": library, "SLOW_IO": 3}
+    slowed = faulty(openmpi, "slow_io", SLOW_IO=3)
     options = (*SMALL, "--partitions", "all", "--scheduled-time", 60, "--space-limit", "10GiB", "--evict")
     found = score_log(run(openmpi, "b_eff_io", tmp_path, *options, slow=slow, slowed=slowed)).nodes
     assert found.verdict != Verdict.NOT_EXAMINED

@@ -13,6 +13,7 @@ from itertools import count
 import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
+from b_eff_io_runs import EACH, SMALL
 from file_systems import disk, glusterfs
 from kernel_runs import good
 from rates import about, assert_rates
@@ -25,7 +26,6 @@ from coffeecup.postprocess.reports.page import html, items
 
 RATE = 50_000_000  # byte/s, each way
 MBYTE = 1e6
-SMALL = ("--memory-per-process", "64MiB")  # M_PART is 2 MiB
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +38,6 @@ def throttled_disk(tmp_path_factory):
 def distributed(tmp_path_factory):
     with glusterfs(tmp_path_factory.mktemp("glusterfs")) as folder:
         yield folder
-
-
-@pytest.fixture(params=["openmpi", "openmpi_romio", "mpich"])
-def mpi(request):
-    return request.getfixturevalue(request.param)
 
 
 def run(mpi, kernel, ranks, directory, log, *options):
@@ -106,6 +101,7 @@ def test_ftio_past_the_page_cache_on_a_disk_of_known_bandwidth_is_that_bandwidth
         assert_rates(measured, expected)
 
 
+@EACH
 @pytest.mark.in_turn
 def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, distributed, tmp_path, ranks=3):
     """With all types, every byte checked by the kernel, and read back here from the volume."""
@@ -142,6 +138,7 @@ PARALLEL = "".join(
 )
 
 
+@EACH
 @pytest.mark.in_turn
 def test_priomark_compares_glusterfs_with_a_local_disk_as_the_paper_compares_its_file_systems(
     mpi, distributed, tmp_path

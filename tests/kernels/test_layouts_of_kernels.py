@@ -6,7 +6,7 @@ GlusterFS."""
 import b_eff_io_runs
 import pytest
 from b_eff_io_runs import BRIEF
-from builds import shared_library
+from builds import faulty
 from kernel_runs import good, of_kind, records, run
 from priomark_runs import command as priomark
 
@@ -19,11 +19,6 @@ single_file = { process_size = "64KiB"; block_size = "16KiB"; patterns = ["write
 raw = { process_size = "64KiB"; block_size = "16KiB"; };
 repetitions = 2;
 """
-
-
-@pytest.fixture(scope="module")
-def lustre(tmp_path_factory):
-    return {"LD_PRELOAD": shared_library(tmp_path_factory.mktemp("lustre"), "lustre")}
 
 
 def targets(record):
@@ -58,10 +53,11 @@ def target(process, shift=0, processes=RANKS):
         pytest.param("mpich", 0, marks=pytest.mark.prove),
     ],
 )
-def test_b_eff_io_logs_the_servers_of_the_files_that_each_process_accessed(request, tmp_path, lustre, name, shift):
+def test_b_eff_io_logs_the_servers_of_the_files_that_each_process_accessed(request, tmp_path, name, shift):
     """With --read-shift on a single node, each process reads what the next one wrote."""
     options = (*BRIEF, "--partitions", "2,4", *["--read-shift"] * shift)
-    good(b_eff_io_runs.run(request.getfixturevalue(name), tmp_path, RANKS, *options, env=lustre))
+    mpi = request.getfixturevalue(name)
+    good(b_eff_io_runs.run(mpi, tmp_path, RANKS, *options, env=faulty(mpi, "lustre")))
     found = {(r["partition"], r["method"], r["type"]): targets(r) for r in of_kind(tmp_path / "log.jsonl", "layout")}
     assert found == {
         (processes, method, "separate"): [
@@ -78,11 +74,11 @@ def test_b_eff_io_logs_the_servers_of_the_files_that_each_process_accessed(reque
 
 
 @pytest.mark.parametrize(("storage", "logged"), [("posix", 2), ("mpiio", 0)])
-def test_ftio_logs_the_servers_of_the_files_of_each_repetition(openmpi, tmp_path, lustre, storage, logged):
+def test_ftio_logs_the_servers_of_the_files_of_each_repetition(openmpi, tmp_path, storage, logged):
     if not (openmpi.bin / "ftio").exists():
         pytest.skip("ftio was not built: there is no FFTW")
     options = ("--input", 4, "--repeat", 2, "--storage", storage, "--log", "log.jsonl")
-    good(openmpi.run(RANKS, "ftio", *options, env=lustre, cwd=tmp_path))
+    good(openmpi.run(RANKS, "ftio", *options, env=faulty(openmpi, "lustre"), cwd=tmp_path))
     layouts = of_kind(tmp_path / "log.jsonl", "layout")
     assert [targets(record) for record in layouts] == [[target(process) for process in range(RANKS)]] * logged
     shared = {True: None, False: target(0)}[storage == "posix"]
@@ -92,8 +88,8 @@ def test_ftio_logs_the_servers_of_the_files_of_each_repetition(openmpi, tmp_path
 
 
 @pytest.mark.parametrize("shift", [0, 1])
-def test_priomark_logs_the_servers_of_files_of_a_process(openmpi, tmp_path, lustre, shift):
-    words = priomark(openmpi, tmp_path, WORKLOAD, RANKS, *["--read-shift"] * shift, env=lustre)
+def test_priomark_logs_the_servers_of_files_of_a_process(openmpi, tmp_path, shift):
+    words = priomark(openmpi, tmp_path, WORKLOAD, RANKS, *["--read-shift"] * shift, env=faulty(openmpi, "lustre"))
     good(run(words, env=openmpi.environment))
     own = [case for case in records(tmp_path / "log.jsonl")[1]["cases"] if case["benchmark"] in ("single_file", "raw")]
     found = {(r["case"], r["repetition"]): targets(r) for r in of_kind(tmp_path / "log.jsonl", "layout")}

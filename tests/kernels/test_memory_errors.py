@@ -7,12 +7,10 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from b_eff_runs import network
-from builds import FAULTS, OPEN_MPI, SANITIZERS
+from builds import FAULTS, OPEN_MPI, SANITIZERS, faulty
 from kernel_runs import good, on_nodes, run
 from raw_log import read_log
 
-__all__ = ["network"]  # a fixture
 PATTERNS = "ring,bisection,cartesian_2d,ping_pong"
 B_EFF = f"--memory-per-process 1MiB --patterns {PATTERNS} --first-loop-length 1 --time-budget 1"
 LOADS = "--kinds incast,alltoall,broadcast --longest-loop 1 --repetitions 1 --random-patterns 1 --seed 3"
@@ -39,9 +37,9 @@ def watched(mpi, name, folder, wrapper=(), **settings):
 
 
 @pytest.mark.parametrize("name", ["b_eff", *(pytest.param(name, marks=pytest.mark.prove) for name in [*RUNS][1:])])
-def test_address_and_undefined_behaviour_sanitizers_are_silent(sanitized, openmpi, network, tmp_path, name):
+def test_address_and_undefined_behaviour_sanitizers_are_silent(sanitized, openmpi, tmp_path, name):
     mpi = replace(openmpi, bin=sanitized / "install" / "bin")
-    model = {"MODEL_LATENCY": "1e-3", "LD_PRELOAD": network("openmpi")} if name.split()[0] == "b_eff" else {}
+    model = faulty(openmpi, "network", MODEL_LATENCY="1e-3") if name.split()[0] == "b_eff" else {}
     done = watched(mpi, name, tmp_path, **SANITIZERS, **model)
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
 
@@ -53,13 +51,13 @@ def test_unit_tests_are_clean_under_the_sanitizers(sanitized):
 
 @pytest.mark.prove
 @pytest.mark.parametrize("name", RUNS)
-def test_valgrind_finds_no_error_and_no_leak(mpich, network, tmp_path, name):
+def test_valgrind_finds_no_error_and_no_leak(mpich, tmp_path, name):
     """With MPICH, which itself is nearly clean; faults/valgrind.supp names the rest."""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind on this machine")
     leaks = "--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite --error-exitcode=7"
     files = f"--suppressions={FAULTS}/valgrind.supp --log-file={tmp_path}/valgrind.%p"
-    model = {"MODEL_LATENCY": "1e-3", "LD_PRELOAD": network("mpich")} if name.split()[0] == "b_eff" else {}
+    model = faulty(mpich, "network", MODEL_LATENCY="1e-3") if name.split()[0] == "b_eff" else {}
     watched(mpich, name, tmp_path, ["valgrind", "--quiet", *leaks.split(), *files.split()], **model)
     processes = sum(number for _, number in RUNS[name][0])
     assert len(list(tmp_path.glob("valgrind.*"))) >= processes + 1, "of the processes, and of the keeper of rank 0"

@@ -2,13 +2,12 @@
 """PRIOMark's kernel finds data at the wrong place, and ends with one line if a call fails; what it leaves behind."""
 
 import pytest
+from builds import faulty
 from file_systems import memory
 from kernel_runs import error, good
-from priomark_runs import EVERYTHING, KIB, MIB, faults, leftovers, of_kind, records, run
+from priomark_runs import EVERYTHING, KIB, MIB, leftovers, of_kind, records, run
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
-
-__all__ = ["faults"]  # a fixture
 
 CHECKED = 'check = true; single_file = { process_size = "64KiB"; block_size = "4KiB"; read_write = "1:1"; };'
 
@@ -18,25 +17,25 @@ FAULTS += [("flip_read", 16 + 3), ("flip_write", 16 + 1 + 3), ("lost_write", 16 
 
 
 @pytest.mark.parametrize("kind, number", FAULTS)
-def test_byte_that_is_not_where_it_was_written_is_found(serial, faults, tmp_path, kind, number):
-    done = run(serial, tmp_path, CHECKED, env={"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number})
+def test_byte_that_is_not_where_it_was_written_is_found(serial, tmp_path, kind, number):
+    done = run(serial, tmp_path, CHECKED, env=faulty(serial, "priomark", FAULT_KIND=kind, FAULT_NUMBER=number))
     assert done.returncode == 1
     assert "were read wrong, the first at offset" in error(done)
     assert records(tmp_path)[-1]["status"] == "failed" and leftovers(tmp_path) == []
 
 
 @pytest.mark.parametrize("kind", ["short", "interrupted"])
-def test_short_and_interrupted_calls_are_continued(serial, faults, tmp_path, kind):
-    good(run(serial, tmp_path, CHECKED, env={"LD_PRELOAD": faults, "FAULT_KIND": kind}))
+def test_short_and_interrupted_calls_are_continued(serial, tmp_path, kind):
+    good(run(serial, tmp_path, CHECKED, env=faulty(serial, "priomark", FAULT_KIND=kind)))
 
 
 @pytest.mark.parametrize("reading", [1, 2, 3])
-def test_no_part_is_longer_than_the_whole_wherever_a_process_loses_its_core(serial, faults, tmp_path, reading):
+def test_no_part_is_longer_than_the_whole_wherever_a_process_loses_its_core(serial, tmp_path, reading):
     """The first reading of the clock after the sync ends it, the second one ends the whole, the third one belongs to
     neither."""
     sizes = 'process_size = "32KiB"; block_size = "4KiB"'
     workload = f'single_file = {{ {sizes}; patterns = "write"; methods = "posix"; }};'
-    good(run(serial, tmp_path, workload, env={"LD_PRELOAD": faults, "FAULT_LATE": reading}))
+    good(run(serial, tmp_path, workload, env=faulty(serial, "priomark", FAULT_LATE=reading)))
     [measured] = of_kind(tmp_path, "measurement")
     late = [measured[f"{part}_seconds"] > 0.9 for part in ("sync", "elapsed")]
     assert late == [reading <= 1, reading <= 2]
@@ -46,9 +45,9 @@ def test_no_part_is_longer_than_the_whole_wherever_a_process_loses_its_core(seri
 @pytest.mark.parametrize(
     "kind, said", [("full_write", "No space left on device; free some space"), ("broken_read", "Input/output error")]
 )
-def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, faults, tmp_path, kind, said):
+def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, tmp_path, kind, said):
     workload = 'common_file = { process_size = "64KiB"; block_size = "4KiB"; methods = "posix"; };'
-    done = run(openmpi, tmp_path, workload, 2, env={"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": 7})
+    done = run(openmpi, tmp_path, workload, 2, env=faulty(openmpi, "priomark", FAULT_KIND=kind, FAULT_NUMBER=7))
     assert done.returncode == 1
     assert any(said in line for line in done.stderr.splitlines() if "error:" in line), done.stderr
     assert records(tmp_path)[-1]["status"] == "failed" and leftovers(tmp_path) == []

@@ -15,11 +15,6 @@ from coffeecup.postprocess.benchmarks.scoring import score_log
 RUNS = [("openmpi", 1), ("openmpi", 4), ("openmpi_romio", 2), ("mpich", 2)]
 
 
-@pytest.fixture(scope="session")
-def mpi(request):
-    return request.getfixturevalue(request.param)
-
-
 def calls_of(case, ranks):
     """(reads, writes) of all processes, by the definition of the patterns."""
     requests = case["process_bytes"] // case["block_bytes"]

@@ -7,14 +7,14 @@ import re
 import pytest
 from builds import compiled
 from kernel_runs import good, records, run
+from priomark_runs import SOURCES
 from scores import keys
 from system_calls import most_in_flight, whole_lines
-from test_priomark_recorder import SOURCES, record, recorder
+from test_priomark_recorder import record
 from test_priomark_trace import HEAD, measurement, own_name, replay, workload
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
-__all__ = ["recorder"]  # a fixture
 THREADS = 8
 
 

@@ -7,14 +7,11 @@ import resource
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from builds import compiled
 from kernel_runs import run
 from system_calls import recorded, requests_in, traced
 
-SOURCES = Path(__file__).parent / "recorded"
 NUMPY = """
 import numpy as np
 values = np.random.default_rng(1).normal(size=(300, 100))
@@ -46,20 +43,6 @@ PROGRAMS = {
     "threads": ["threads"],
     "every-call": ["every_call"],
 }
-
-
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("programs")
-    for name in ("threads", "every_call"):
-        compiled(folder / name, SOURCES / f"{name}.c", flags=["-D_FORTIFY_SOURCE=2", "-pthread"])
-    return folder
-
-
-@pytest.fixture(scope="session")
-def recorder(openmpi):
-    [library] = (openmpi.bin.parent).glob("lib*/libpriomark_recorder.so")
-    return library
 
 
 def folder_with_input(path):

@@ -13,12 +13,12 @@ import pytest
 from builds import OPEN_MPI, PATIENCE, ROOT, compiled
 from file_systems import memory
 from kernel_runs import good
+from priomark_runs import SOURCES
 from system_calls import traced
-from test_priomark_recorder import SOURCES, command, folder_with_input, programs, record, recorder, without_closes
+from test_priomark_recorder import command, folder_with_input, record, without_closes
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
-__all__ = ["programs", "recorder"]  # fixtures
 HEAD = "priomark-trace 1\ncommand test\nprocess 1 of 0\nstart 1000\n"
 FILE = "at 10 5 1 open 1 O_RDWR|O_CREAT 0 /f\n"
 

@@ -11,12 +11,10 @@ import kernel_runs
 import pytest
 from kernel_runs import good, run
 from system_calls import whole_lines
-from test_priomark_recorder import record, recorder
+from test_priomark_recorder import record
 from test_priomark_trace import FILE, HEAD, built_reader, measurement, own_name, replay
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
-
-__all__ = ["recorder"]  # a fixture
 
 
 def lines_of(traces):

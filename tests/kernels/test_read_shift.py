@@ -17,11 +17,6 @@ from coffeecup.postprocess.benchmarks.scoring import score_log
 KIB, MIB = 2**10, 2**20
 
 
-@pytest.fixture(params=["openmpi", "mpich"])  # with ompio and with ROMIO
-def mpi(request):
-    return request.getfixturevalue(request.param)
-
-
 def command(mpi, nodes, kernel, folder, *options):
     """A run with so many processes on each of the nodes."""
     names = [(f"node{number}", processes) for number, processes in enumerate(nodes)]

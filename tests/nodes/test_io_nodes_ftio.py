@@ -4,7 +4,7 @@ node is known, and the kernel on made-up nodes with a clock that adds a formula.
 
 import logs_made
 import pytest
-from ftio_runs import faults
+from builds import faulty
 from kernel_runs import on_nodes, records, run
 from logs_made_ftio import ftio_log, half
 
@@ -12,7 +12,6 @@ from coffeecup.postprocess.benchmarks.ftio.slow_nodes import examination
 from coffeecup.postprocess.benchmarks.nodes import Verdict
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 
-__all__ = ["faults"]  # fixtures
 SLOW = 2
 NODES = [(f"n{number}", 1) for number in range(4)]
 
@@ -93,10 +92,10 @@ def test_where_each_node_has_a_time_it_is_that_of_its_slowest_process(tmp_path, 
     assert score_log(logs_made.write(tmp_path / "ftio.jsonl", made)).nodes.verdict == Verdict.NONE
 
 
-def test_the_kernel_logs_the_times_of_each_process_and_its_node_is_named(openmpi, faults, tmp_path):
+def test_the_kernel_logs_the_times_of_each_process_and_its_node_is_named(openmpi, tmp_path):
     """By the formula, every access of rank 2 of 4 takes twice as long: 16 KiB at 100 byte/s, 164 s. What else a process
     does takes milliseconds."""
-    env = {"LD_PRELOAD": faults, "MODEL_BANDWIDTH": 100, "MODEL_SLOW_RANK": SLOW}
+    env = faulty(openmpi, "ftio", MODEL_BANDWIDTH=100, MODEL_SLOW_RANK=SLOW)
     command = on_nodes(openmpi, NODES, "ftio", "--input", 4, "--repeat", 2, env=env)
     done = run(command, env=openmpi.environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,6 @@ go to a file system that is a formula (faults/b_eff_io.c): the values have to be
 import socket
 
 import pytest
-from builds import libraries
 from kernel_runs import records
 from raw_log import read_log
 
@@ -15,21 +14,7 @@ from coffeecup.postprocess.logs.reader import LogError
 SMALL = ("--memory-per-process", "64MiB")  # M_PART is 2 MiB
 BRIEF = (*SMALL, "--scheduled-time", "0.4", "--space-limit", "4GiB")
 ALL_TYPES = ",".join([*TYPES, "random", "random-collective"])
-
-
-@pytest.fixture(scope="session", params=["openmpi", "openmpi_romio", "mpich"])
-def mpi(request):
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(scope="session")
-def faults(tmp_path_factory):
-    return libraries(tmp_path_factory, "b_eff_io")
-
-
-def model(faults, mpi, **settings):
-    """Settings of a file system that is a formula, or has a fault."""
-    return {"LD_PRELOAD": faults(mpi.name), **settings}
+EACH = pytest.mark.parametrize("mpi", ["openmpi", "openmpi_romio", "mpich"], indirect=True)  # components for MPI-I/O
 
 
 def where(folder):

@@ -8,7 +8,7 @@ import subprocess
 from contextlib import contextmanager, suppress
 
 import pytest
-from builds import IMPATIENT, OPEN_MPI, PATIENCE, libraries
+from builds import IMPATIENT, OPEN_MPI, PATIENCE, faulty
 from conftest import read_processes
 from kernel_runs import records, wait_until
 
@@ -17,32 +17,27 @@ METHODS = ["sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent"]
 AVERAGED = METHODS[:3]
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
 def mpi(request):
+    """Each MPI library, or what a test names."""
     return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(scope="session")
-def network(tmp_path_factory):
-    return libraries(tmp_path_factory, "network")
 
 
 class Kernel:
     """Starts b_eff with its log in the test's own folder, whose name is also how its processes are found."""
 
-    def __init__(self, mpi, library, folder):
-        self.mpi, self.library, self.folder = mpi, library, folder
+    def __init__(self, mpi, folder):
+        self.mpi, self.folder = mpi, folder
         self.log = folder / "log.jsonl"
         self.model = {}
 
     def network(self, **model):
         """From now on over faults/network.c, with these variables."""
-        self.model = {name: str(value) for name, value in model.items()}
+        self.model = faulty(self.mpi, "network", **model)
         return self
 
     def command(self, ranks, options, log, before=()):
-        environment = self.model | ({"LD_PRELOAD": self.library(self.mpi.name)} if self.model else {})
-        return [*before, *self.mpi.command(ranks, "b_eff", "--log", log, *options, env=environment)]
+        return [*before, *self.mpi.command(ranks, "b_eff", "--log", log, *options, env=self.model)]
 
     @contextmanager
     def started(self, ranks, *options, log=None, environment=OPEN_MPI, before=()):
@@ -79,13 +74,13 @@ class Kernel:
 
 
 @pytest.fixture
-def kernel(mpi, network, tmp_path):
-    return Kernel(mpi, network, tmp_path)
+def kernel(mpi, tmp_path):
+    return Kernel(mpi, tmp_path)
 
 
 @pytest.fixture
-def openmpi_kernel(openmpi, network, tmp_path):
-    return Kernel(openmpi, network, tmp_path)
+def openmpi_kernel(openmpi, tmp_path):
+    return Kernel(openmpi, tmp_path)
 
 
 def check_bytes(log):

@@ -140,15 +140,10 @@ def compiled(target, *sources, flags=(), compiler="cc"):
     return target
 
 
-def libraries(tmp_path_factory, source):
-    """A function of the name of an MPI: the library of faults/ for kernels that were built with it."""
-    folder = tmp_path_factory.mktemp(source)
-
-    def library(name):
-        (folder / name).mkdir(exist_ok=True)
-        return shared_library(folder / name, source, compiler_and_launcher(name)[0])
-
-    return library
+def faulty(mpi, source, **settings):
+    """The environment of a kernel before which a library of faults/ is loaded, with these variables of it."""
+    compiler = compiler_and_launcher(mpi.name)[0] if mpi.mpirun else "cc"
+    return {"LD_PRELOAD": shared_library(mpi.bin.parent, source, compiler), **settings}
 
 
 def linked_with_b_eff(openmpi, source, folder):

@@ -5,27 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builds import compiler_and_launcher, shared_library
 from kernel_runs import of_kind, records
-
-
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def mpi(request):
-    """An MPI for which there is a ftio: FFTW has to be built for it."""
-    found = request.getfixturevalue(request.param)
-    if not (found.bin / "ftio").exists():
-        pytest.skip(f"ftio was not built with {request.param}: there is no FFTW for this MPI")
-    return found
-
-
-@pytest.fixture(scope="session")
-def faults(openmpi, tmp_path_factory):
-    """The library that injects faults."""
-    return shared_library(tmp_path_factory.mktemp("faults"), "ftio", compiler_and_launcher("openmpi")[0])
 
 
 def run(mpi, folder, ranks, *options, env=None):
     """Run ftio in a folder; `env` reaches the kernel and not the launcher."""
+    if not (mpi.bin / "ftio").exists():
+        pytest.skip(f"ftio was not built with {mpi.name}: there is no FFTW for this MPI")
     return mpi.run(ranks, "ftio", *options, env=env, cwd=folder)
 
 

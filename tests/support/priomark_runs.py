@@ -4,9 +4,10 @@ left."""
 
 import kernel_runs
 import pytest
-from builds import shared_library
+from builds import ROOT, compiled
 
 KIB, MIB = 2**10, 2**20
+SOURCES = ROOT / "tests" / "kernels" / "recorded"
 EVERYTHING = """
 common_file = { process_size = ["64KiB", "128KiB"]; block_size = ["4KiB", "16KiB"]; read_write = ["1:3", "1:0"];
     methods = ["individual", "individual-collective", "explicit", "explicit-collective", "posix"]; };
@@ -19,9 +20,18 @@ raw = { process_size = "64KiB"; block_size = "4KiB"; };
 
 
 @pytest.fixture(scope="session")
-def faults(tmp_path_factory):
-    """The library of faults/priomark.c."""
-    return shared_library(tmp_path_factory.mktemp("faults"), "priomark")
+def programs(tmp_path_factory):
+    """Programs that ask much of their files, for the recorder."""
+    folder = tmp_path_factory.mktemp("programs")
+    for name in ("threads", "every_call"):
+        compiled(folder / name, SOURCES / f"{name}.c", flags=["-D_FORTIFY_SOURCE=2", "-pthread"])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def recorder(openmpi):
+    [library] = openmpi.bin.parent.glob("lib*/libpriomark_recorder.so")
+    return library
 
 
 def command(mpi, folder, workload, ranks, *options, env=None, directory=None):
