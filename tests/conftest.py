@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import builds
 import logs_made
 import pytest
-from builds import PATIENCE, ROOT, Mpi, build_kernels, compiler_and_launcher, held, install_kernels, words
+from builds import PATIENCE, ROOT, Mpi, build_kernels, compiler_and_launcher, executable, held, install_kernels, words
 from check_runs import prebuilt
 from hypothesis import HealthCheck, settings
 from kernel_runs import good
@@ -241,6 +241,10 @@ def simulate(simulated_kernel, tmp_path_factory):
     return run
 
 
+def without_spack(path):
+    return os.pathsep.join(part for part in path.split(os.pathsep) if not shutil.which("spack", path=part))
+
+
 @dataclass(frozen=True)
 class Process:
     """A process of this machine, from /proc."""
@@ -302,25 +306,17 @@ class Reframe:
         ]
         if config:
             command += ["-C", str(config)]
-        done = subprocess.run(
-            [*command, *map(str, options)],
-            cwd=self.folder,
-            env=self.environment() | (env or {}),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        words, env = [*command, *map(str, options)], self.environment() | (env or {})
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "capture_output": False}
+        done = builds.run(words, cwd=self.folder, env=env, timeout=timeout, **both)
         return Session(done.returncode, done.stdout, json.loads(report.read_text()) if report.exists() else {})
 
     def environment(self):
         """The person's own, without what steers ReFrame, Spack or Open MPI; the home directory is the test's folder."""
         steering = ("RFM_", "SPACK_", "OMPI_", "PRTE_")
         clean = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
-        path = [part for part in clean["PATH"].split(os.pathsep) if not shutil.which("spack", path=part)]
         return clean | {
-            "PATH": os.pathsep.join(path),
+            "PATH": without_spack(clean["PATH"]),
             "HOME": str(self.folder),
             "RFM_SQLITE_DB_FILE": str(self.folder / "results.db"),
         }
@@ -363,14 +359,9 @@ def no_scheduler(tmp_path):
 def kernel_of(folder, script, ranks="first", name="b_eff"):
     """A kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose it.
     It states the hash of its log at its end, unless the script exits before."""
-    folder = folder / "bin"
-    folder.mkdir(exist_ok=True)
-    kernel = folder / name
     begin = f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO[ranks]}\n'
     begin += 'for word; do [ "$before" != --log ] || log=$word; before=$word; done\n'
-    kernel.write_text(f"{begin}{script}\n{HASH}\n")
-    kernel.chmod(0o755)
-    return prebuilt(folder)
+    return prebuilt(executable(folder / "bin" / name, f"{begin}{script}\n{HASH}\n").parent)
 
 
 @pytest.fixture
@@ -402,27 +393,13 @@ def tree(tmp_path):
 
     def run(*arguments, path=None, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}
-        clean["PATH"] = path or os.pathsep.join(
-            part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists()
-        )
-        done = subprocess.run(
-            [COFFEECUP, "site", *arguments],
-            cwd=folder,
-            env=clean | environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE,
-            preexec_fn=lambda: os.sched_setaffinity(0, CORES),
-        )
+        clean["PATH"] = path or without_spack(clean["PATH"])
+        words, two_cores = [COFFEECUP, "site", *arguments], lambda: os.sched_setaffinity(0, CORES)
+        done = builds.run(words, cwd=folder, env=clean | environment, preexec_fn=two_cores)
         return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, text=done.stdout + done.stderr)
 
     def stub(name, script):
         """A command that stands in for the system's; the PATH that finds it first."""
-        stubs = tmp_path / "stubs"
-        stubs.mkdir(exist_ok=True)
-        (stubs / name).write_text(f"#!/bin/sh\n{script}\n")
-        (stubs / name).chmod(0o755)
-        return f"{stubs}:{os.environ['PATH']}"
+        return f"{executable(tmp_path / 'stubs' / name, script).parent}:{os.environ['PATH']}"
 
     return SimpleNamespace(folder=folder, run=run, stub=stub, scratch=tmp_path)

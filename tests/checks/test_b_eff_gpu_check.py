@@ -46,9 +46,8 @@ def test_what_the_configuration_does_not_state_fails_the_check_with_its_remedy(r
     listed = reframe("-L", config=config)
     assert says in listed.output and listed.output.index(says) < listed.output.index("- b_eff %")
     assert "add extras {'devices_per_node': N}" in session.output
-    assert "'made:p1': the kind of memory of its accelerators is unknown; add extras {'device_memory': KIND}" in (
-        session.output
-    )
+    unknown = "the kind of memory of its accelerators is unknown; add extras {'device_memory': KIND}"
+    assert f"'made:p1': {unknown}" in session.output
 
 
 def test_job_requests_the_devices_of_its_nodes(reframe, tmp_path):

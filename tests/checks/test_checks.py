@@ -5,7 +5,6 @@ import collections
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 import logs_made
 import pytest
 import yaml
-from builds import OPEN_MPI, ROOT
+from builds import OPEN_MPI, ROOT, executable, run
 from check_runs import configuration, only_case, values
 from conftest import CHECKS, LOCAL
 from logs_made_b_eff import b_eff_log, stopped_log
@@ -84,28 +83,33 @@ def test_complete_log_passes_with_its_metrics_and_no_reference(reframe, good):
     assert Path(case["outputdir"], "b_eff.jsonl").is_file()
 
 
-def changed(**fields):
+def changed(ranks=2, **fields):
     """A good log whose end record differs."""
-    records = b_eff_log(ranks=2, nodes=1)
+    records = b_eff_log(ranks=ranks, nodes=1)
     return [*records[:-1], {**records[-1], **fields}]
 
 
-@pytest.mark.parametrize(
-    ("records", "complaint"),
-    [
-        (b_eff_log(ranks=2, nodes=1)[:-1], "sanity error"),
-        (changed(status="failed", reason="a wrong byte"), "a wrong byte"),
-        (b_eff_log(ranks=3, nodes=1), "the log belongs to b_eff on 3"),
-        (b_eff_log(ranks=2, nodes=1, only=lambda name: name != "ping-pong"), "expected metrics"),
-        pytest.param(changed(status="interrupted", reason="SIGTERM"), "SIGTERM", marks=pytest.mark.prove),
-        pytest.param([], "sanity error", marks=pytest.mark.prove),
-    ],
-    ids=["truncated", "failed", "other number of ranks", "fewer metrics", "interrupted", "empty"],
-)
-def test_log_that_is_not_of_a_complete_run_fails(reframe, kernel_with, records, complaint):
-    session = reframe(*kernel_with(records), *TWO)
-    refused(session, complaint)
-    assert (only_case(session)["result"], only_case(session)["fail_phase"]) == ("fail", "sanity")
+BAD = {  # by the number of processes
+    2: (b_eff_log(ranks=2, nodes=1)[:-1], "sanity error"),
+    3: (changed(3, status="failed", reason="a wrong byte"), "a wrong byte"),
+    4: (b_eff_log(ranks=3, nodes=1), "the log belongs to b_eff on 3"),
+    5: (b_eff_log(ranks=5, nodes=1, only=lambda name: name != "ping-pong"), "expected metrics"),
+    7: (changed(7, status="interrupted", reason="SIGTERM"), "SIGTERM"),
+    6: ([], "sanity error"),
+}
+
+
+def test_log_that_is_not_of_a_complete_run_fails(reframe, tmp_path, kernel_that):
+    for size, (records, _) in BAD.items():
+        logs_made.write(tmp_path / f"{size}.jsonl", records)
+    kernel = kernel_that(f'cp {tmp_path}/$OMPI_COMM_WORLD_SIZE.jsonl "$log"')
+    config = configuration(tmp_path, {"env_vars": [*map(list, OPEN_MPI.items())], "extras": {"sizes": [*BAD]}})
+    session = reframe("-r", "-n", "b_eff%", *kernel, config=config)
+    found = {case["num_processes"]: case for case in session.cases}
+    assert session.returncode == 1 and found.keys() == BAD.keys(), session.output
+    for size, (_, complaint) in BAD.items():
+        assert (found[size]["result"], found[size]["fail_phase"]) == ("fail", "sanity")
+        assert complaint in found[size]["fail_reason"]
 
 
 def test_job_without_log_shows_what_it_said(reframe, kernel_that):
@@ -202,13 +206,6 @@ def test_partition_may_be_an_expression_and_a_failure_may_be_expected(references
     assert case["perfvalues"]["local:default:ping_pong_latency"][2:4] == [None, None]
 
 
-def test_entry_of_another_size_is_no_reference(references):
-    other = {"$index": INDEX, "local:default": {64: {"b_eff": [1e9, -0.1, None, "MByte/s"]}}}
-    session = references({}, b_eff=other)
-    assert session.returncode == 0, session.output
-    assert only_case(session)["reference_status"] == "no reference"
-
-
 @pytest.mark.parametrize(
     ("entry", "replaced", "complaint"),
     [
@@ -263,6 +260,11 @@ def test_required_references_are_enforced_without_running(reframe):
 # Builders
 
 
+def first_on_path(reframe, folder, name, script):
+    """An environment in which a script stands in for a program."""
+    return {"PATH": f"{executable(folder / 'fake' / name, script).parent}:{reframe.environment()['PATH']}"}
+
+
 @pytest.mark.parametrize(
     ("builder", "says"),
     [
@@ -279,13 +281,9 @@ def test_builder_that_cannot_be_used_fails_and_never_falls_back(reframe, tmp_pat
 
 def test_build_that_fails_shows_its_first_error(reframe, tmp_path):
     """ReFrame alone shows the exit code and the last lines, here of make."""
-    cmake = tmp_path / "fake" / "cmake"
-    cmake.parent.mkdir()
-    cmake.touch(0o755)
 
     def built(script, *options):
-        cmake.write_text(f"#!/bin/sh\n{script}\n")
-        return reframe("-r", *TWO, *options, env={"PATH": f"{cmake.parent}:{reframe.environment()['PATH']}"})
+        return reframe("-r", *TWO, *options, env=first_on_path(reframe, tmp_path, "cmake", script))
 
     session = built(
         '[ "$1" = --build ] || { echo "-- 0 tests"; exit 0; }\necho "cc -c main.c" >&2\n'
@@ -302,29 +300,15 @@ def test_build_that_fails_shows_its_first_error(reframe, tmp_path):
 def test_the_same_environment_and_architecture_are_compiled_once(reframe, tmp_path):
     """On three partitions, one of which has a variable of its own; CMake is a script that notes where it compiles,
     and takes its time, so that two compilations in one folder would be seen to overlap."""
-    cmake, notes = tmp_path / "fake" / "cmake", tmp_path / "notes"
-    cmake.parent.mkdir()
-    cmake.write_text(
-        "#!/bin/sh\n"
-        f'case $1 in -S) echo "begin $4" >> {notes}; sleep 0.5;; --install) echo "end $2" >> {notes}; '
-        'mkdir -p "$4/bin"; cp /bin/false "$4/bin/b_eff";; esac\n'
-    )
-    cmake.chmod(0o755)
-    partitions = [
-        {"name": name, "scheduler": "local", "launcher": "local", "environs": ["mpi"], "env_vars": variables}
-        for name, variables in (("a", []), ("b", []), ("c", [["OTHER", "1"]]))
-    ]
-    settings = {
-        "systems": [{"name": "made", "hostnames": [".*"], "partitions": partitions}],
-        "environments": [{"name": "mpi", "features": ["mpi"]}],
-    }
-    config = tmp_path / "settings.py"
-    config.write_text(f"site_configuration = {settings}\n")
-    path = {"PATH": f"{cmake.parent}:{reframe.environment()['PATH']}"}
+    notes = tmp_path / "notes"
+    script = f'case $1 in -S) echo "begin $4" >> {notes}; sleep 0.5;; --install) echo "end $2" >> {notes}; '
+    script += 'mkdir -p "$4/bin"; cp /bin/false "$4/bin/b_eff";; esac'
+    env = OPEN_MPI | first_on_path(reframe, tmp_path, "cmake", script)
+    config = configuration(tmp_path, {}, {}, {"env_vars": [["OTHER", "1"]]})
 
     def folders(*options):
         notes.unlink(missing_ok=True)
-        reframe("-r", *TWO, *options, config=config, env=OPEN_MPI | path)
+        reframe("-r", *TWO, *options, config=config, env=env)
         words = [line.split() for line in notes.read_text().splitlines()]
         for folder in {folder for _, folder in words if folder != "build"}:
             phases = [phase for phase, of in words if of == folder]
@@ -334,7 +318,7 @@ def test_the_same_environment_and_architecture_are_compiled_once(reframe, tmp_pa
 
     assert folders() == [1, 2]
     assert folders("-S", "build_per=partition") == [3], "each in the folder `build` of its own stage directory"
-    session = reframe("-r", *TWO, "-S", "build_per=node", config=config, env=OPEN_MPI | path)
+    session = reframe("-r", *TWO, "-S", "build_per=node", config=config, env=env)
     assert "unknown build_per 'node': valid are environment, partition" in session.fixtures[0]["fail_reason"]
 
 
@@ -385,7 +369,6 @@ def test_cmake_builds_out_of_tree_and_the_result_says_so(reframe):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root is refused by Open MPI")
 def test_refusal_of_open_mpi_is_shown_with_its_remedy(reframe, kernel_that, no_scheduler):
-    shown = subprocess.run([shutil.which("mpirun"), "--version"], capture_output=True, text=True, check=False).stdout
-    if "Open MPI" not in shown:
+    if "Open MPI" not in run([shutil.which("mpirun"), "--version"]).stdout:
         pytest.skip("mpirun on PATH is not Open MPI")
     refused(reframe("-r", *TWO, *kernel_that("true"), config=None, env=no_scheduler), "--allow-run-as-root")

@@ -4,7 +4,7 @@ once."""
 
 import logs_made
 import pytest
-import yaml
+from check_runs import references
 from logs_made_b_eff import b_eff_log
 from other_suite import later
 from sessions_made import database, night
@@ -18,13 +18,8 @@ def gated(reframe, kernel_that, tmp_path):
     """A session whose values are 1 / `factor` of the level of 20 nights, of copies of a real session."""
     made = logs_made.write(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
     options = ["-r", "-n", "b_eff%num_processes=2$", *kernel_that(f'cp {made} "$log"')]
-    file, content = (
-        tmp_path / "b_eff.yaml",
-        {"_meta": {"origin": "a test"}, "b_eff": {"$index": ["$partition", "num_processes"]}},
-    )
-    content["b_eff"]["local:default"] = {2: {"b_eff": [1e9, -0.1, None, "MByte/s"]}}
-    file.write_text(yaml.safe_dump(content))
-    options += ["-S", f"b_eff.reference_file={file}"]
+    entries = {"local:default": {2: {"b_eff": [1e9, -0.1, None, "MByte/s"]}}}
+    options += references(tmp_path, "b_eff", entries, ["$partition", "num_processes"])
 
     def run(factor=None, count=20):
         first = reframe(*options)

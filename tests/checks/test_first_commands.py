@@ -8,7 +8,7 @@ import shlex
 from types import SimpleNamespace
 
 import pytest
-from builds import ROOT
+from builds import ROOT, executable
 from check_runs import configuration
 from conftest import LOCAL, REFRAME
 from reframe.frontend.filters import have_any_name
@@ -19,24 +19,16 @@ CHECKS_OF = "b_eff"
 # Without a configuration
 
 
-def on_path(folder, script, *names):
-    """PATH with commands of a line of shell in front."""
-    folder.mkdir()
-    for name in names:
-        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-        (folder / name).chmod(0o755)
-    return str(folder)
-
-
-@pytest.mark.parametrize("command", ["sbatch", "qsub", "flux", "bsub"])
-def test_no_check_runs_on_a_machine_with_a_scheduler_and_no_configuration(reframe, tmp_path, no_scheduler, command):
-    path = f"{on_path(tmp_path / 'scheduler', 'exit 1', command)}:{no_scheduler['PATH']}"
-    for action in ("-r", "-L"):
-        session = reframe(action, config=None, env={"PATH": path})
-        assert session.returncode == 1 and not session.report
-        [said] = [line for line in session.output.splitlines() if line.startswith("coffeecup: ")]
-        assert f"this machine has `{command}` and may be a login node" in said
-        assert all(part in said for part in ("`coffeecup site new NAME`", "`coffeecup site overlay`", f"`-C {LOCAL}`"))
+@pytest.mark.parametrize(("command", "action"), [("sbatch", "-r"), ("qsub", "-L"), ("flux", "-r"), ("bsub", "-L")])
+def test_no_check_runs_on_a_machine_with_a_scheduler_and_no_configuration(
+    reframe, tmp_path, no_scheduler, command, action
+):
+    path = f"{executable(tmp_path / 'scheduler' / command, 'exit 1').parent}:{no_scheduler['PATH']}"
+    session = reframe(action, config=None, env={"PATH": path})
+    assert session.returncode == 1 and not session.report
+    [said] = [line for line in session.output.splitlines() if line.startswith("coffeecup: ")]
+    assert f"this machine has `{command}` and may be a login node" in said
+    assert all(part in said for part in ("`coffeecup site new NAME`", "`coffeecup site overlay`", f"`-C {LOCAL}`"))
     assert not list((tmp_path / "stage").rglob("*"))
 
 
@@ -46,7 +38,7 @@ def test_listed_without_a_configuration_where_there_is_no_scheduler(reframe, no_
 
 
 def test_the_local_configuration_runs_beside_a_scheduler(reframe, tmp_path):
-    path = f"{on_path(tmp_path / 'scheduler', 'exit 1', 'sbatch')}:{os.environ['PATH']}"
+    path = f"{executable(tmp_path / 'scheduler' / 'sbatch', 'exit 1').parent}:{os.environ['PATH']}"
     session = reframe("-L", env={"PATH": path})
     assert session.returncode == 0 and "- b_eff %num_processes=2 " in session.output, session.output
 

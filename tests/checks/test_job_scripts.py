@@ -7,7 +7,6 @@ each form of a script. Nothing here asks for a scheduler: ReFrame writes job scr
 
 import os
 import re
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -16,7 +15,7 @@ from string import Template
 from typing import NamedTuple
 
 import pytest
-from builds import ROOT
+from builds import ROOT, run
 from check_runs import values
 from conftest import Reframe
 
@@ -152,9 +151,7 @@ def form(table, mode):
 def stated_scheduler(kind):
     """Where one is installed and answers."""
     try:
-        done = subprocess.run(
-            [{"pbs": "qstat", "slurm": "sinfo"}[kind], "--version"], capture_output=True, text=True, check=False
-        )
+        done = run([{"pbs": "qstat", "slurm": "sinfo"}[kind], "--version"])
     except OSError:
         return ""
     return f",scheduler={kind}-{re.search('[0-9.]+', done.stdout)[0]}" if done.returncode == 0 else ""

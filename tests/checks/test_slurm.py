@@ -4,7 +4,6 @@ or never start."""
 
 import os
 import re
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from builds import ROOT
 from check_runs import only_case, prebuilt, values
 from conftest import Reframe, kernel_of
 from documented import groups_of_nodes
+from kernel_runs import run as run_command
+from kernel_runs import wait_until
 from raw_log import read_log
 from slurm_made import settings
 
@@ -34,9 +35,8 @@ def slurm(tmp_path_factory, openmpi):
     if reason := slurm_made.missing():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("slurm")
-    (folder / "topology.conf").write_text(
-        f"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[2-{NODES + 1}]\nSwitchName=top Switches=a,b\n"
-    )
+    switches = f"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[2-{NODES + 1}]\nSwitchName=top Switches=a,b\n"
+    (folder / "topology.conf").write_text(switches)
     tree = f"TopologyPlugin=topology/tree\n{slurm_made.EQUAL}"
     with slurm_made.slurm(folder, nodes=NODES, cores=2, machines=tree) as made:
         yield made
@@ -63,9 +63,8 @@ def run(slurm, tmp_path, kernel_that):
 
     def start(partition, *options, script=None):
         made = kernel_that(script, ranks="first") if script else []
-        return Reframe(tmp_path)(
-            "-r", f"--system=toy:{partition}", *made, *options, config=settings(slurm, tmp_path), env=slurm.environment
-        )
+        options = ["-r", f"--system=toy:{partition}", *made, *options]
+        return Reframe(tmp_path)(*options, config=settings(slurm, tmp_path), env=slurm.environment)
 
     return start
 
@@ -99,9 +98,7 @@ def test_every_check_runs_through_the_queue(endless, run, slurm, openmpi, tmp_pa
 @pytest.mark.alone
 def test_processes_are_placed_as_requested(run, slurm, openmpi, tmp_path):
     """In blocks and in turn, by srun, on two nodes; the log tells where each rank was."""
-    listed = subprocess.run(
-        ["srun", "--mpi=list"], env=os.environ | slurm.environment, capture_output=True, text=True, check=False
-    )
+    listed = run_command(["srun", "--mpi=list"], env=os.environ | slurm.environment)
     if "pmix" not in listed.stdout + listed.stderr:
         pytest.skip("srun has no pmix plug-in")
     session = run("srun", "-n", "^b_eff%num_processes=4$", "-P", "b_eff.placement=block,round_robin", *built(openmpi))
@@ -218,7 +215,7 @@ def test_jobs_run_with_accounting_on(openmpi, tmp_path, tmp_path_factory, kernel
         wanted = r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n"
         ask = ["sacct", "--noheader", "--parsable2", f"--jobs={only_case(session)['jobid']}", "--allocations"]
         ask.append("--format=JobName,State,NodeList")
-        slurm_made.wait_until(lambda: re.fullmatch(wanted, slurm(*ask)), "the data base has the job")
+        wait_until(lambda: re.fullmatch(wanted, slurm(*ask)), "the data base has the job")
 
 
 def test_job_killed_by_its_time_limit_is_reported_as_that(endless):

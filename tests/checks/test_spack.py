@@ -7,14 +7,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import modules_made
 import pytest
 import slurm_made
 import yaml
-from builds import OPEN_MPI, ROOT
+from builds import OPEN_MPI, ROOT, executable, good, run
 from check_runs import values
 from conftest import COFFEECUP
 from modules_made import LIBRARIES
@@ -30,11 +29,7 @@ COMMON = ROOT / "site_configs" / "common"
 
 
 def fake_spack(folder, script):
-    spack = folder / "fake" / "spack"
-    spack.parent.mkdir()
-    spack.write_text(f"#!/bin/sh\n{script}\n")
-    spack.chmod(0o755)
-    return spack
+    return executable(folder / "fake" / "spack", script)
 
 
 def package_class(recipe):
@@ -62,7 +57,7 @@ def test_each_option_of_the_recipe_is_one_of_cmake(recipe):
 
 def test_each_version_is_a_commit_of_that_version():
     def git(*arguments):
-        return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
+        return run(["git", "-C", ROOT, *arguments])
 
     if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
         pytest.skip("no history: this is no clone, or a shallow one")
@@ -263,6 +258,11 @@ def spack_command():
 needs_spack = pytest.mark.skipif(spack_command() is None, reason="no Spack on PATH and none in SPACK_ROOT")
 
 
+def spack(folder, environment, *arguments):
+    """What the command prints that does this in an environment of Spack."""
+    return good(run([spack_command(), "-e", folder, *arguments], env=environment, timeout=None)).stdout
+
+
 @pytest.fixture
 def spack_environment():
     """What ReFrame's environment in these tests leaves out, and Spack on PATH."""
@@ -306,17 +306,10 @@ def test_audit_and_stand_alone_tests_of_all_packages_pass(tmp_path):
     environment = os.environ | OPEN_MPI | {"COFFEECUP_ROOT": str(ROOT)}
     folder = make_environment(tmp_path, "all", COMMON / "spack.yaml")
 
-    def spack(*arguments):
-        done = subprocess.run(
-            [spack_command(), *arguments], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
     names = packages()
-    spack("-e", str(folder), "audit", "packages", *names)
-    spack("-e", str(folder), "install")
-    assert f"{len(names)} passed of {len(names)} specs" in spack("-e", str(folder), "test", "run", *names)
+    spack(folder, environment, "audit", "packages", *names)
+    spack(folder, environment, "install")
+    assert f"{len(names)} passed of {len(names)} specs" in spack(folder, environment, "test", "run", *names)
 
 
 @needs_spack
@@ -327,10 +320,7 @@ def test_new_site_has_an_environment_that_spack_makes_concrete(tree, tmp_path, s
     assert made.code == 0, made.text
     environment = os.environ | {"COFFEECUP_ROOT": str(tree.folder)}
     folder = make_environment(tmp_path, "here", tree.folder / "site_configs" / "here" / "spack.yaml")
-    done = subprocess.run(
-        [spack_command(), "-e", folder, "concretize"], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    spack(folder, environment, "concretize")
     specs = json.loads((folder / "spack.lock").read_text())["concrete_specs"].values()
     built = {spec["name"] for spec in specs if "external" not in spec}
     assert built - {"compiler-wrapper", "gcc-runtime"} == set(packages())
@@ -343,19 +333,13 @@ def site(tree, spack_environment):
     """`site(library, ...)` runs `coffeecup site` in a shell that has loaded the module of an MPI library."""
     modules = modules_made.write_modules(tree.scratch)
 
-    def run(library, *arguments):
-        done = subprocess.run(
-            [*modules_made.shell(modules, library), COFFEECUP, "site", *arguments],
-            cwd=tree.folder,
-            env=os.environ | OPEN_MPI | spack_environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def of_site(library, *arguments):
+        words = [*modules_made.shell(modules, library), COFFEECUP, "site", *arguments]
+        done = run(words, cwd=tree.folder, env=os.environ | OPEN_MPI | spack_environment, timeout=None)
         print(done.stdout + done.stderr)
         return done
 
-    return run
+    return of_site
 
 
 @needs_spack
@@ -399,12 +383,8 @@ def test_stand_alone_test_runs_where_srun_alone_starts_processes(tmp_path):
     folder = make_environment(tmp_path, "srun", own)
     with slurm_made.slurm(tmp_path / "slurm", nodes=1) as slurm:
         environment = os.environ | {"COFFEECUP_ROOT": str(ROOT), "SLURM_MPI_TYPE": "pmix"} | slurm.environment
-        for words in (["install"], ["test", "run", "priomark"]):
-            done = subprocess.run(
-                [spack_command(), "-e", folder, *words], env=environment, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-        assert "1 passed of 1 spec" in done.stdout
+        spack(folder, environment, "install")
+        assert "1 passed of 1 spec" in spack(folder, environment, "test", "run", "priomark")
         jobs = slurm("scontrol", "show", "job")
         assert "JobName=priomark" in jobs and "JobState=COMPLETED" in jobs
 

@@ -8,8 +8,10 @@ import pytest
 from builds import OPEN_MPI
 from check_runs import configuration, references, values
 from logs_made_b_eff_io import b_eff_io_log
+from reframe.core.exceptions import PipelineError
 
 from coffeecup.postprocess.sessions.verdicts import read_session
+from coffeecup.reframe_checks.references import check_reference_file
 
 COMMON = {"env_vars": [list(variable) for variable in OPEN_MPI.items()]}
 
@@ -82,19 +84,25 @@ def test_references_are_by_file_system(made, kernel, tmp_path):
     assert names["b_eff_io %file_system=home %num_processes=2"] == "fail"
 
 
+def test_reference_file_without_the_file_system_is_refused(made, kernel, tmp_path):
+    compared = references(tmp_path, "b_eff_io", {"$index": ["$partition", "num_processes"]})
+    session = made(*kernel, "-n", "^b_eff_io.*file_system=scratch", *compared, "--system=made:a")
+    assert session.returncode == 1
+    assert "$index must be" in session.cases[0]["fail_reason"]
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ({"$index": ["$partition", "num_processes"]}, "$index must be"),
-        ({"made:a": {2: {"b_eff_io": [1.0, 0.0, None, "MByte/s"]}}}, "must be an integer"),
-        ({"made:a": {"scratch": {2: {"b_eff": [1.0, 0.0, None, "MByte/s"]}}}}, "2, b_eff: there is no such metric"),
+        ({2: {"b_eff_io": [1.0, 0.0, None, "MByte/s"]}}, "must be an integer"),
+        ({"scratch": {2: {"b_eff": [1.0, 0.0, None, "MByte/s"]}}}, "2, b_eff: there is no such metric"),
     ],
 )
-def test_reference_file_without_the_file_system_is_refused(made, kernel, tmp_path, content, says):
-    compared = references(tmp_path, "b_eff_io", content)
-    session = made(*kernel, "-n", "^b_eff_io.*file_system=scratch", *compared, "--system=made:a")
-    assert session.returncode == 1
-    assert says in session.cases[0]["fail_reason"]
+def test_reference_that_belongs_to_no_size_of_a_file_system_is_refused(tmp_path, content, says):
+    references(tmp_path, "b_eff_io", {"made:a": content})
+    index = ["$partition", "file_system", "num_processes"]
+    with pytest.raises(PipelineError, match=says):
+        check_reference_file(tmp_path / "references.yaml", "b_eff_io", index, {"b_eff_io": "MByte/s"})
 
 
 def test_size_whose_smallest_matrix_is_too_large_is_skipped_with_the_reason(reframe, tmp_path):

@@ -6,15 +6,16 @@ theirs keep every job running until all are submitted, and the job scripts show 
 """
 
 import re
-import subprocess
 from datetime import datetime
 from itertools import pairwise
 
 import pytest
 import slurm_made
-from builds import OPEN_MPI, PATIENCE
+from builds import OPEN_MPI, PATIENCE, executable
 from check_runs import configuration, prebuilt
 from conftest import Reframe
+from file_systems import memory
+from kernel_runs import wait_until
 
 CHECKS = ("b_eff_io", "ftio", "priomark")
 
@@ -24,12 +25,9 @@ def kernels(tmp_path):
     """Options for kernels of shell that take so many seconds and leave no log: their checks fail afterwards."""
 
     def make(seconds):
-        folder = tmp_path / "bin"
-        folder.mkdir()
         for name in CHECKS:
-            (folder / name).write_text(f'#!/bin/sh\n[ "$1" = --version ] || sleep {seconds}\n')
-            (folder / name).chmod(0o755)
-        return ["-r", "-n", "_io|ftio|priomark", *prebuilt(folder)]
+            executable(tmp_path / "bin" / name, f'[ "$1" = --version ] || sleep {seconds}')
+        return ["-r", "-n", "_io|ftio|priomark", *prebuilt(tmp_path / "bin")]
 
     return make
 
@@ -50,23 +48,20 @@ def scripts(folder):
     }
 
 
-SUBMIT = """#!/bin/sh
-# Numbers a job; for LSF, the script is the standard input.
+SUBMIT = """# Numbers a job; for LSF, the script is the standard input.
 touch {folder}/jobs; echo >> {folder}/jobs; number=$(wc -l < {folder}/jobs); echo $number > number
 touch rfm_job.out rfm_job.err
 """
 STANDING_IN = {
     "pbs": {
         "qsub": SUBMIT + "echo $number.server",
-        "qstat": """#!/bin/sh
-[ $(wc -l < {folder}/jobs) -ge {jobs} ] && exit 153
+        "qstat": """[ $(wc -l < {folder}/jobs) -ge {jobs} ] && exit 153
 for job in "$@"; do case $job in -*) ;; *) printf 'Job Id: %s\\n    job_state = R\\n\\n' $job;; esac; done
 """,
     },
     "lsf": {
         "bsub": SUBMIT + 'echo "Job <$number> is submitted to queue <normal>."',
-        "bjobs": """#!/bin/sh
-state=RUN; [ $(wc -l < {folder}/jobs) -ge {jobs} ] && state=DONE
+        "bjobs": """state=RUN; [ $(wc -l < {folder}/jobs) -ge {jobs} ] && state=DONE
 for job in "$@"; do case $job in *[!0-9]*) ;; *) echo "$job me $state normal";; esac; done
 """,
     },
@@ -81,8 +76,7 @@ def test_job_scripts_of_pbs_and_lsf_wait_for_the_jobs_on_the_same_file_system(sc
     directories = {"scratch": tmp_path / "scratch", "again": tmp_path / "scratch", "far": "/not/on/this/machine"}
     jobs = len(CHECKS) * len(directories) * 2
     for name, text in STANDING_IN[scheduler].items():
-        (tmp_path / name).write_text(text.format(folder=tmp_path, jobs=jobs))
-        (tmp_path / name).chmod(0o755)
+        executable(tmp_path / name, text.format(folder=tmp_path, jobs=jobs))
     reframe = Reframe(tmp_path)
     path = f"{tmp_path}:{reframe.environment()['PATH']}"
     config = settings(tmp_path, scheduler, directories, names=("p", "q"))
@@ -102,29 +96,24 @@ def test_jobs_on_one_file_system_do_not_overlap_in_slurms_accounting(tmp_path, t
     if reason := slurm_made.missing(accounting=True):
         pytest.skip(reason)
     directories = {name: tmp_path / name for name in ("scratch", "home")}
-    for directory in directories.values():
-        directory.mkdir()
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "tmpfs", directories["home"]], capture_output=True, check=False
-    ).returncode:
-        pytest.skip("no permission to mount a tmpfs, the second file system")
-    try:
-        with slurm_made.slurm(tmp_path_factory.mktemp("accounting"), nodes=3, cores=2, accounting=True) as slurm:
-            variables = [[name, value] for name, value in (OPEN_MPI | slurm.environment).items()]
-            config = settings(tmp_path, "slurm", directories, access=["--partition=debug"], variables=variables)
-            session = Reframe(tmp_path)(*kernels(3), config=config, env=slurm.environment, timeout=2 * PATIENCE)
-            submitted = [case for case in session.cases if case["jobid"]]  # others depend on these and run nothing
-            jobs = {case["jobid"]: case["file_system"] for case in submitted}
-            assert len(jobs) == 6, session.output
-            command = ["sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID,Start,End"]
-            slurm_made.wait_until(lambda: "Unknown" not in slurm(*command), "all jobs have ended")
-            times = {
-                job: tuple(map(datetime.fromisoformat, (start, end)))
-                for job, start, end in (line.split("|") for line in slurm(*command).splitlines())
-                if job in jobs
-            }
-    finally:
-        subprocess.run(["umount", directories["home"]], check=True)
+    directories["scratch"].mkdir()
+    with (
+        memory(directories["home"], "size=1g"),
+        slurm_made.slurm(tmp_path_factory.mktemp("accounting"), nodes=3, cores=2, accounting=True) as slurm,
+    ):
+        variables = [[name, value] for name, value in (OPEN_MPI | slurm.environment).items()]
+        config = settings(tmp_path, "slurm", directories, access=["--partition=debug"], variables=variables)
+        session = Reframe(tmp_path)(*kernels(3), config=config, env=slurm.environment, timeout=2 * PATIENCE)
+        submitted = [case for case in session.cases if case["jobid"]]  # others depend on these and run nothing
+        jobs = {case["jobid"]: case["file_system"] for case in submitted}
+        assert len(jobs) == 6, session.output
+        command = ["sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID,Start,End"]
+        wait_until(lambda: "Unknown" not in slurm(*command), "all jobs have ended")
+        times = {
+            job: tuple(map(datetime.fromisoformat, (start, end)))
+            for job, start, end in (line.split("|") for line in slurm(*command).splitlines())
+            if job in jobs
+        }
     assert times.keys() == jobs.keys()
     for name in directories:
         ordered = sorted(times[job] for job in jobs if jobs[job] == name)

@@ -10,7 +10,7 @@ import pytest
 from b_eff_io_files import files_by_definition
 from b_eff_io_runs import ALL_TYPES, BRIEF, EACH, SMALL, leftovers, run
 from kernel_runs import good, records
-from raw_log import read_log
+from raw_log import checked_bytes, read_log
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import patterns_rule
 from coffeecup.postprocess.benchmarks.scoring import score_log
@@ -40,9 +40,7 @@ def test_every_byte_lies_where_the_definition_says(mpi, tmp_path, ranks):
 def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
     good(run(mpi, tmp_path, ranks, *BRIEF, f"--check-all --types {ALL_TYPES}"))
     log = read_log(tmp_path / "log.jsonl")
-    [check] = log.records["data_check"]
-    assert check["read_bytes"] == check["checked_bytes"] > 0
-    assert check["read_bytes"] == sum(r["bytes"] for r in log.records["measurement"] if r["method"] == "read")
+    assert checked_bytes(log) == sum(r["bytes"] for r in log.records["measurement"] if r["method"] == "read")
     assert not leftovers(tmp_path) and score_log(tmp_path / "log.jsonl").metrics["b_eff_io"].value > 0
 
 
@@ -65,12 +63,9 @@ def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
         for first in (25, 34):
             assert counts[first] == 1
             # chunks of types 0 (release 2.1 leaves out pattern 2), 1 (tenfold) and 2
-            for place, (scatter, chunks) in enumerate(
-                ((1, 1), (3, 1), (4, 32), (5, 1024), (6, 32), (7, 1024), (8, 1)), 1
-            ):
-                assert counts[first + place] == min(
-                    counts[scatter] * chunks, 10 * counts[9 + place], counts[17 + place]
-                )
+            of_scatter = [(1, 1), (3, 1), (4, 32), (5, 1024), (6, 32), (7, 1024), (8, 1)]
+            for k, (scatter, chunks) in enumerate(of_scatter, 1):
+                assert counts[first + k] == min(counts[scatter] * chunks, 10 * counts[9 + k], counts[17 + k])
     for r in log.records["pattern_type"]:
         if r["type"].startswith("segmented"):
             assert r["segment_bytes"] % MIB == 0 and r["file_bytes"] == r["segment_bytes"] * r["partition"]
@@ -109,7 +104,6 @@ def test_chunks_and_segments_beyond_what_an_int_counts(openmpi, tmp_path):
     sizes = "--scheduled-time 0.05 --largest-chunk 2056MiB --alignment 3GiB"
     kinds = f"--types separate,segmented --methods write,read --directory {folder}"
     good(run(openmpi, tmp_path, 1, *SMALL, sizes, kinds))
-    [segment] = {
-        r["segment_bytes"] for r in read_log(tmp_path / "log.jsonl").records["pattern_type"] if r["type"] == "segmented"
-    }
+    types = read_log(tmp_path / "log.jsonl").records["pattern_type"]
+    [segment] = {r["segment_bytes"] for r in types if r["type"] == "segmented"}
     assert segment == 3 * 2**30

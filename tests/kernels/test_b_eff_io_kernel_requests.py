@@ -5,7 +5,7 @@ import pytest
 from b_eff_io_runs import BRIEF, EACH, SMALL, assert_failed, leftovers, run
 from builds import faulty
 from file_systems import memory
-from kernel_runs import good
+from kernel_runs import good, refused
 from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
@@ -26,42 +26,37 @@ def test_hints_reach_the_library_and_the_log(tmp_path, mpich):
     assert with_own[0]["hints"]["romio_ds_read"] == "disable" and with_own[0]["hints"]["cb_buffer_size"] == "1048576"
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("hints = (", "syntax error"),
-        ("x = 1;", "no list 'hints'"),
-        ('hints = ( { method = "reed"; set = { a = "b"; }; } );', "invalid 'method'"),
-        ('hints = ( { chunk = "big"; set = { a = "b"; }; } );', "invalid 'chunk'"),
-        ("hints = ( { set = { a = 1; }; } );", "the hint 'a' must be a non-empty text in quotes"),
-        ('hints = ( { method = "read"; } );', "with set ="),
-    ],
-)
-def test_hints_that_cannot_be_understood_are_refused(openmpi, tmp_path, text, says):
-    (tmp_path / "hints.cfg").write_text(text)
-    done = run(openmpi.impatient, tmp_path, 2, *BRIEF, "--hints", tmp_path / "hints.cfg")
-    assert done.returncode == 2 and says in done.stderr and "hints.cfg" in done.stderr
+REFUSED = [
+    ("--partitions 2,1", "ascending"),
+    ("--partitions 3", "from 1 to 2"),
+    ("--partitions two", "list of numbers"),
+    ("--methods read", "write is required"),
+    ("--types segmented", "it determines the counts of the others"),
+    ("--quick --top-clusters", "exclude each other"),
+    ("--space-limit 4MiB", "running every pattern once requires"),
+    ("--largest-chunk 2097156", "multiple of 8"),
+    ("--directory /no/such/place", "No such file"),
+    ("--hints /dev/zero", "cannot read the hints file '/dev/zero': not a regular file"),
+]
+HINTS = [
+    ("hints = (", "syntax error"),
+    ("x = 1;", "no list 'hints'"),
+    ('hints = ( { method = "reed"; set = { a = "b"; }; } );', "invalid 'method'"),
+    ('hints = ( { chunk = "big"; set = { a = "b"; }; } );', "invalid 'chunk'"),
+    ("hints = ( { set = { a = 1; }; } );", "the hint 'a' must be a non-empty text in quotes"),
+    ('hints = ( { method = "read"; } );', "with set ="),
+]
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--partitions", "2,1"], "ascending"),
-        (["--partitions", "3"], "from 1 to 2"),
-        (["--partitions", "two"], "list of numbers"),
-        (["--methods", "read"], "write is required"),
-        (["--types", "segmented"], "it determines the counts of the others"),
-        (["--quick", "--top-clusters"], "exclude each other"),
-        (["--space-limit", "4MiB"], "running every pattern once requires"),
-        (["--largest-chunk", "2097156"], "multiple of 8"),
-        (["--directory", "/no/such/place"], "No such file"),
-        (["--hints", "/dev/zero"], "cannot read the hints file '/dev/zero': not a regular file"),
-    ],
-)
-def test_impossible_request_is_refused(openmpi, tmp_path, options, says):
-    done = run(openmpi.impatient, tmp_path, 2, *SMALL, *options)
-    assert done.returncode == 2 and says in done.stderr
-    assert not leftovers(tmp_path) and not (tmp_path / "log.jsonl").exists()
+@pytest.mark.parametrize(("request_", "says"), REFUSED + HINTS)
+def test_impossible_request_is_refused(openmpi, tmp_path, request_, says):
+    """An option, or the text of a file of hints, which is named."""
+    hints = tmp_path / "hints.cfg"
+    hints.write_text(request_)
+    words = request_ if request_.startswith("--") else f"--hints {hints}"
+    done = run(openmpi.impatient, tmp_path, 2, *SMALL, words)
+    assert says in refused(done, *["hints.cfg"] * (words != request_))
+    assert leftovers(tmp_path) == ["hints.cfg"] and not (tmp_path / "log.jsonl").exists()
 
 
 def test_dry_run_tells_time_and_space_and_makes_nothing(openmpi, tmp_path):

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 from file_systems import disk
-from kernel_runs import good, on_nodes, run
+from kernel_runs import good, mounted_instead, on_nodes, run
 
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
@@ -30,11 +30,11 @@ def of_both(folder):
 
 def on_two_disks(mpi, disks, *options):
     """A process on each of two nodes: both find a disk of their own at the path of the first one."""
-    first, second = disks
-    words = on_nodes(mpi, TWO, "b_eff_io_load", *options)
-    place = len(words) - 1 - words[::-1].index(str(mpi.bin / "b_eff_io_load"))
-    bind = ["unshare", "--mount", "sh", "-c", f'mount --bind {second} {first} && exec "$@"', "sh"]
-    return [*words[:place], *bind, *words[place:]]
+    return mounted_instead(on_one_disk(mpi, *options), mpi.bin / "b_eff_io_load", *disks)
+
+
+def on_one_disk(mpi, *options):
+    return on_nodes(mpi, TWO, "b_eff_io_load", *options)
 
 
 def measured(mpi, folder, command, directory, kind):
@@ -53,9 +53,7 @@ def test_load_that_reads_from_the_same_disk_takes_its_share_of_reads_and_nothing
     """Two processes read from the disk at the same time. The one that generates the load evicts and checks its data in
     between: its share is at most a half, and so large that the victim loses a quarter at least."""
     with disk(tmp_path, 1, bytes_per_second=RATE, in_memory=True) as folder:
-        log = measured(
-            openmpi, tmp_path, lambda mpi, *options: on_nodes(mpi, TWO, "b_eff_io_load", *options), folder, "read"
-        )
+        log = measured(openmpi, tmp_path, on_one_disk, folder, "read")
     print(score_log(log).metrics)
     assert 4 / 3 < factor(log, "read", "read") < 2.2
     assert score_log(log).metrics["read_impact_by_read_low"].value > 1.2
@@ -71,9 +69,7 @@ def test_load_that_reads_from_the_same_disk_takes_its_share_of_reads_and_nothing
 @pytest.mark.prove
 def test_load_that_writes_to_the_same_disk_takes_nothing_of_reads(openmpi, tmp_path):
     with disk(tmp_path, 1, bytes_per_second=RATE, in_memory=True) as folder:
-        log = measured(
-            openmpi, tmp_path, lambda mpi, *options: on_nodes(mpi, TWO, "b_eff_io_load", *options), folder, "write"
-        )
+        log = measured(openmpi, tmp_path, on_one_disk, folder, "write")
     print(score_log(log).metrics)
     assert factor(log, "read", "write") == pytest.approx(1, abs=0.15)
     assert score_log(log).metrics["load_bandwidth_write"].value < 1.1e-6 * RATE

@@ -66,9 +66,8 @@ def check_reductions(log):
 def test_the_whole_run_keeps_its_budget_on_slow_networks(
     openmpi_kernel, latency, bandwidth, memory, budget, reductions
 ):
-    openmpi_kernel.network(
-        MODEL_LATENCY=latency, MODEL_BANDWIDTH=bandwidth, MODEL_FACTOR_Sendrecv=1.3, MODEL_FACTOR_Alltoallv=1.1
-    )
+    factors = {"MODEL_FACTOR_Sendrecv": 1.3, "MODEL_FACTOR_Alltoallv": 1.1}
+    openmpi_kernel.network(MODEL_LATENCY=latency, MODEL_BANDWIDTH=bandwidth, **factors)
     done = openmpi_kernel.run(2, f"--memory-per-process {memory} --time-budget", str(budget))
     assert done.returncode == 0
     log = read_log(openmpi_kernel.log)
@@ -78,10 +77,7 @@ def test_the_whole_run_keeps_its_budget_on_slow_networks(
     assert bool(budget_records) == bool(reductions)
     assert "stop" not in log.records
     took = float(re.search(r"network: ([\d.]+) s", done.err)[1])
-    print(
-        f"budget {budget} s, taken {took:.1f} s, {len(budget_records)} reductions, "
-        f"in truth {log.end['elapsed_seconds']:.1f} s"
-    )
+    print(f"budget {budget} s, taken {took:.1f} s, {len(budget_records)} reductions")
     assert took <= budget
 
 

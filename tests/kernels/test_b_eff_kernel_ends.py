@@ -22,6 +22,7 @@ from raw_log import read_log
 from coffeecup.postprocess.logs.reader import LogError
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     "ranks, options, says",
     [

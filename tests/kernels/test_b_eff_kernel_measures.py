@@ -77,14 +77,13 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
     assert log.run["ranks"] == ranks
     assert log.run["memory_per_process_bytes"] == MEMORY
     assert log.plan["message_bytes"] == list(message_lengths(MEMORY // 128))
+    patterns = log.plan["patterns"]
     planned = [
-        (p["name"], p["group"], expanded(p["rings"]), p["processes"], p["messages_per_exchange"])
-        for p in log.plan["patterns"]
+        (p["name"], p["group"], expanded(p["rings"]), p["processes"], p["messages_per_exchange"]) for p in patterns
     ]
     assert planned == [(name, group, rings, len(each), messages) for name, group, rings, each, messages in expected]
-    assert {p["name"] for p in log.plan["patterns"] if p["averaged"]} == {
-        n for n, group, *_ in expected if group in ("ring", "random")
-    }
+    averaged = {p["name"] for p in patterns if p["averaged"]}
+    assert averaged == {name for name, group, *_ in expected if group in ("ring", "random")}
     assert "budget" not in log.records
 
     measured = [(m["repetition"], m["pattern"], m["message_bytes"], m["method"]) for m in log.records["measurement"]]
@@ -102,9 +101,7 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
         if group in ("ring", "ping_pong")
         for method in (["blocking"] if name == "ping-pong" else AVERAGED)
     ]
-    assert [(probe["repetition"], len(probe["hosts"])) for probe in log.records["probe"]] == [
-        (r, 1) for r in repetitions
-    ]
+    assert [(p["repetition"], len(p["hosts"])) for p in log.records["probe"]] == [(r, 1) for r in repetitions]
     places = [probe["sequence"] + 1 for probe in log.records["probe"]]
     assert [(c["sequence"], c["repetition"], c["copied_bytes"]) for c in log.records["memory_copy"]] == [
         (place, r, 256 * KIB) for place, r in zip(places, repetitions, strict=True)
@@ -121,9 +118,7 @@ def test_copies_in_memory_are_real_and_of_the_size_that_the_rules_require(openmp
     done = openmpi_kernel.run(2, "--memory-per-process 128MiB", *few)
     assert (done.returncode, openmpi_kernel.errors(done)) == (0, [])
     copies = read_log(openmpi_kernel.log).records["memory_copy"]
-    assert [(copy["repetition"], copy["copied_bytes"]) for copy in copies] == [
-        (repetition, MOST_COPIED_BYTES) for repetition in (1, 2)
-    ]
+    assert [(c["repetition"], c["copied_bytes"]) for c in copies] == [(r, MOST_COPIED_BYTES) for r in (1, 2)]
     assert all(seconds > 4 * MIB / 1e12 for copy in copies for seconds in copy["seconds"])
 
 
@@ -134,10 +129,8 @@ def check_times(log, each_of, latency, longest):
     groups = {p["name"]: p["group"] for p in log.plan["patterns"]}
     for measurement in [*log.records["measurement"], *log.records["latency"]]:
         cost = latency + measurement["message_bytes"] / BANDWIDTH
-        in_turns = groups[measurement["pattern"]] in ("bisection", "ping_pong") and measurement["method"] in (
-            "sendrecv",
-            "blocking",
-        )
+        one_way = measurement["method"] in ("sendrecv", "blocking")
+        in_turns = one_way and groups[measurement["pattern"]] in ("bisection", "ping_pong")
         each = each_of[measurement["pattern"]]
         exchange = [(2 if in_turns else 1) * n * cost * (1 + SLOWDOWN * rank) for rank, n in enumerate(each)]
         loop = measurement["loop_length"]
@@ -162,9 +155,8 @@ def test_options_in_effect_are_recorded(openmpi_kernel):
     stated = {"log": str(openmpi_kernel.log), "memory-per-process": 2**20, "time-budget": 240, "seed": 77}
     chosen = {"patterns": ["random"], "methods": ["sendrecv"], "first-loop-length": 1}
     assert log.run["options"].items() >= (stated | chosen).items()
-    assert [(p["name"], p["methods"]) for p in log.plan["patterns"]] == [
-        (f"random-{k:02}", ["sendrecv"]) for k in range(1, 31)
-    ]
+    patterns = [(p["name"], p["methods"]) for p in log.plan["patterns"]]
+    assert patterns == [(f"random-{k:02}", ["sendrecv"]) for k in range(1, 31)]
 
 
 @pytest.mark.rate

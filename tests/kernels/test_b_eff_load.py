@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from builds import faulty
 from conftest import NOT_COMPLETE
-from kernel_runs import error, good, of_kind, on_nodes, rank_processes, records, run, wait_until
+from kernel_runs import good, of_kind, on_nodes, rank_processes, records, refused, run, wait_until
 from mutator import kernel_log
 from networks_made import CABLE, Network, crossbar, fat_tree
 from simulations import SHORT
@@ -135,9 +135,7 @@ def test_there_is_no_b_eff_of_a_run_under_load(loaded):
 
 def test_report_has_the_factors_with_their_intervals_and_none_without_load(tmp_path):
     """Of logs of kernels: the sections of a run under load and of one without."""
-    logs = {
-        name: logs_made.write(tmp_path / f"{name}.jsonl", kernel_log(name)) for name in ("b_eff_load", "b_eff-nodes")
-    }
+    logs = {n: logs_made.write(tmp_path / f"{n}.jsonl", kernel_log(n)) for n in ("b_eff_load", "b_eff-nodes")}
     loaded, quiet = (html(items([path])) for path in logs.values())
     metrics = score_log(logs["b_eff_load"]).metrics
     low, high = (metrics[f"latency_impact_incast_{end}"].value for end in ("low", "high"))
@@ -214,22 +212,33 @@ def test_every_load_runs_and_ends_with_every_library(request, tmp_path, library)
     assert len(of_kind(log, "load")) == 3 * 7
 
 
+THREE = [("a", 1), ("b", 1), ("c", 2)]
+TWO = [("a", 2), ("b", 1)]
+NEEDED = "at least 1 node that is measured and 1 that generates load; "
+
+
 @pytest.mark.parametrize(
-    ("nodes", "options", "reason"),
+    ("kernel", "nodes", "options", "reason"),
     [
-        ([("a", 4)], [], "this run has 1 and 0 of 1 nodes"),
-        ([("a", 1), ("b", 1), ("c", 2)], [], "this run has 2 and 1 of 3 nodes: use more nodes"),
-        (FOUR, ["--victims", "80%"], "this run has 3 and 1 of 4 nodes"),
-        (FOUR, ["--victims", "30%"], "this run has 1 and 3 of 4 nodes"),
-        (FOUR, ["--patterns", "ring"], "unknown option '--patterns'"),
+        ("b_eff_load", [("a", 4)], "--kinds incast", "this run has 1 and 0 of 1 nodes"),
+        ("b_eff_load", THREE, "--kinds incast", "this run has 2 and 1 of 3 nodes: use more nodes"),
+        ("b_eff_load", FOUR, "--kinds incast --victims 80%", "this run has 3 and 1 of 4 nodes"),
+        ("b_eff_load", FOUR, "--kinds incast --victims 30%", "this run has 1 and 3 of 4 nodes"),
+        ("b_eff_load", FOUR, "--kinds incast --patterns ring", "unknown option '--patterns'"),
+        ("b_eff_load", FOUR, "--kinds incast,io", "name their directory with --directory"),
+        ("b_eff_load", FOUR, "--kinds incast --directory .", "add io to --kinds or omit --directory"),
+        ("b_eff_load", FOUR, "--directory .", "add io to --kinds or omit --directory"),
+        ("b_eff_load", FOUR, "--kinds io --directory nowhere", "No such file or directory; choose one that exists"),
+        ("b_eff_io_load", [("a", 3)], "--directory .", f"{NEEDED}this run has 1 and 0 of 1 nodes"),
+        ("b_eff_io_load", TWO, "--directory . --victims 80%", "this run has 2 and 0 of 2 nodes"),
+        ("b_eff_io_load", TWO, "--directory . --load-file 1500KiB", "--load-file: not a multiple of 1 MiB"),
+        ("b_eff_io_load", TWO, "--directory . --space-limit 3MiB", "a smaller --load-file"),
     ],
 )
-def test_load_without_enough_nodes_or_with_an_option_of_b_eff_is_refused(openmpi, tmp_path, nodes, options, reason):
-    log = tmp_path / "log.jsonl"
-    done = started(openmpi, nodes, log, "--kinds incast", *options)
-    assert done.returncode == 2
-    assert reason in error(done)
-    assert not log.exists()
+def test_load_that_cannot_be_generated_is_refused(openmpi, tmp_path, kernel, nodes, options, reason):
+    words = on_nodes(openmpi, nodes, kernel, "--log log.jsonl", options)
+    refused(run(words, env=openmpi.impatient.environment, cwd=tmp_path), reason)
+    assert not list(tmp_path.iterdir())
 
 
 # Victims of four nodes, and the length of the messages that are damaged.

@@ -3,14 +3,14 @@
 left out if there is no time. The network is a formula (faults/network.c) on which each rank has a speed of its own, so
 the time of each process in the log has to be that of the formula."""
 
-from itertools import groupby
+from itertools import groupby, product
 
 import pytest
 from b_eff_runs import check_bytes
-from builds import faulty, linked_with_b_eff
+from builds import faulty
 from kernel_runs import error, of_kind, on_nodes, run
 from raw_log import read_log
-from simulations import HEADER, SHORT
+from simulations import HEADER, SHORT, memory, platform
 
 from coffeecup.postprocess.benchmarks import scoring
 from coffeecup.postprocess.benchmarks.b_eff.nodes import matchings
@@ -53,25 +53,15 @@ def groups_file(folder, **groups):
 # --- who exchanges messages with whom ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def of_the_kernel(openmpi, tmp_path_factory):
-    """A function of nodes, groups, seed and index: the partners within and across, by the kernel's own matchings.c."""
-    program = linked_with_b_eff(openmpi, "printed_matchings.c", tmp_path_factory.mktemp("matchings"))
-
-    def printed(*numbers):
-        done = run([program, *map(str, numbers)], check=True)
-        return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
-
-    return printed
-
-
 @pytest.mark.parametrize("groups", [1, 2, 7])
-def test_matchings_are_those_of_the_kernel(of_the_kernel, groups):
-    for nodes in range(max(2, groups), 66):
-        for seed, index in ((1, nodes % 3), (2**63 - 1, 3 * nodes)):
-            group = [node % groups for node in range(nodes)]
-            ours = [matchings.within(group, seed, index), matchings.across(group, seed, index)]
-            assert of_the_kernel(nodes, groups, seed, index) == ours, (nodes, seed, index)
+def test_matchings_are_those_of_the_kernel(printed, groups):
+    sizes = range(max(2, groups), 66)
+    cases = [(n, groups, seed, index) for n in sizes for seed, index in ((1, n % 3), (2**63 - 1, 3 * n))]
+    lines = printed("matchings", *(number for case in cases for number in case))
+    for (nodes, _, seed, index), *of_kernel in zip(cases, lines[::2], lines[1::2], strict=True):
+        group = [node % groups for node in range(nodes)]
+        ours = [matchings.within(group, seed, index), matchings.across(group, seed, index)]
+        assert of_kernel == ours, (nodes, seed, index)
 
 
 def pairs(partner):
@@ -178,12 +168,7 @@ def test_matchings_are_first_within_groups_and_then_across(openmpi, tmp_path):
     log = complete(openmpi, tmp_path, NODES, *BRIEF, "--patterns ring", *groups_file(tmp_path, **groups, other="far"))
     assert log.plan["matchings"]["groups"] == groups
     scopes = [(record["processes"], record["scope"]) for record in log.records["matching"]]
-    assert [key for key, _ in groupby(scopes)] == [
-        ("one_per_node", "within"),
-        ("one_per_node", "across"),
-        ("all", "within"),
-        ("all", "across"),
-    ]
+    assert [key for key, _ in groupby(scopes)] == [*product(("one_per_node", "all"), ("within", "across"))]
     side = [*groups.values()]
     for record in log.records["matching"]:
         pairs = [(side[a], side[b]) for a, b in enumerate(record["partners"]) if b != -1]
@@ -267,8 +252,8 @@ def test_a_damaged_message_of_a_matching_ends_the_run(openmpi, tmp_path):
 
 def test_a_slow_node_of_a_simulated_crossbar_has_the_longest_times(simulate, tmp_path):
     """Sixteen nodes on cables of 350 MByte/s, one of half of that: a message over it takes twice as long."""
-    memory, cable = '<prop id="memory_bytes" value="134217728"/>', 'latency="5us" sharing_policy="SPLITDUPLEX"'
-    hosts = [f'<host id="n{k}" speed="1Gf">{memory}</host>' for k in range(16)]
+    cable = 'latency="5us" sharing_policy="SPLITDUPLEX"'
+    hosts = [f'<host id="n{k}" speed="1Gf">{memory(128 * 2**20)}</host>' for k in range(16)]
     links = [f'<link id="l{k}" bandwidth="{175 if k == 11 else 350}MBps" {cable}/>' for k in range(16)]
     routes = [
         f'<route src="n{a}" dst="n{b}"><link_ctn id="l{a}" direction="UP"/>'
@@ -276,13 +261,8 @@ def test_a_slow_node_of_a_simulated_crossbar_has_the_longest_times(simulate, tmp
         for a in range(16)
         for b in range(a + 1, 16)
     ]
-    head = (
-        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
-        '<zone id="w" routing="Full">'
-    )
-    platform = tmp_path / "slow.xml"
-    platform.write_text(head + "".join([*hosts, *links, *routes]) + "</zone></platform>")
-    log = read_log(simulate(platform, 16, *SHORT, "--matchings 16 --patterns ring --methods nonblocking"))
+    machine = platform(tmp_path, "".join([*hosts, *links, *routes]))
+    log = read_log(simulate(machine, 16, *SHORT, "--matchings 16 --patterns ring --methods nonblocking"))
     assert [host["ranks"] for host in log.run["hosts"]] == [[rank] for rank in range(16)]
     l_max = log.plan["l_max_bytes"]
     longest = [record for record in log.records["matching"] if record["message_bytes"] == l_max]

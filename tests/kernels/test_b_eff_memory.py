@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff in memory of accelerators: a stand-in whose memory faults if the kernel touches it (faults/accelerator.c)."""
 
-import json
 import re
 import subprocess
 from contextlib import suppress
@@ -11,7 +10,7 @@ from dataclasses import replace
 import pytest
 from accelerators import FEW, LIBRARIES, SHORT, run_in_memory, stand_in
 from builds import SANITIZERS, compiled, compiler_and_launcher
-from kernel_runs import good, run
+from kernel_runs import error, good, of_kind, records, refused, run
 from logs_made_b_eff import lengths
 from raw_log import read_log
 
@@ -46,23 +45,22 @@ def in_memory(libraries, tmp_path):
 
 
 def plan_of(folder):
-    [plan] = [r for r in map(json.loads, (folder / "b_eff.jsonl").read_text().splitlines()) if r["record"] == "plan"]
+    [plan] = of_kind(folder / "b_eff.jsonl", "plan")
     return plan
 
 
 def also(*values):
     """Parameters that are tried in `make prove` only, because each takes a second."""
-    return [
-        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.prove) for value in values
-    ]
+    return [pytest.param(*(v if isinstance(v, tuple) else (v,)), marks=pytest.mark.prove) for v in values]
+
+
+OPENMPI_FIRST = pytest.mark.parametrize("mpi", ["openmpi", *also("mpich")], indirect=True)
 
 
 def refusal(done, folder):
     """The only line of a run that was refused."""
-    assert done.returncode == 2, done.stderr
     assert not (folder / "b_eff.jsonl").exists()
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("b_eff: error:")]
-    return line
+    return refused(done)
 
 
 def test_stand_in_faults_where_the_host_touches_device_memory(openmpi, libraries, tmp_path):
@@ -86,10 +84,10 @@ def test_all_patterns_and_methods_in_device_memory(mpi, tmp_path, in_memory):
     assert score.headline[0] == "b_eff_cuda" and all(name.endswith("_cuda") for name in score.metrics)
 
 
-@pytest.mark.parametrize("name", ["openmpi", *also("mpich")])
-def test_host_and_device_memory_of_two_devices_with_five_processes(request, tmp_path, name, in_memory):
+@OPENMPI_FIRST
+def test_host_and_device_memory_of_two_devices_with_five_processes(mpi, tmp_path, in_memory):
     """L_max is 1/128 of the memory of a device that three of the processes share."""
-    mpi, device = request.getfixturevalue(name), 3 * 4 * MIB + 2
+    device = 3 * 4 * MIB + 2
     options = "--patterns ring,random,ping_pong --methods nonblocking,blocking --time-budget 1 --longest-loop 1"
     good(in_memory(mpi, 5, "host,cuda", options, *FEW, STANDIN_DEVICES=2, STANDIN_BYTES=device))
     log = read_log(tmp_path / "b_eff.jsonl")
@@ -121,29 +119,26 @@ def test_each_kind_of_memory(openmpi, tmp_path, kind, in_memory):
 
 def test_devices_that_a_scheduler_gave_to_each_process(openmpi, libraries, tmp_path):
     """As Slurm does with --gpus-per-task: each process sees one device, its own."""
-    command = openmpi.command(
-        2, "b_eff", *SHORT, "--log", tmp_path / "b_eff.jsonl", "--memory cuda", env={"LD_PRELOAD": "stand-in"}
-    )
+    where = f"--log {tmp_path}/b_eff.jsonl --memory cuda"
+    command = openmpi.command(2, "b_eff", *SHORT, where, env={"LD_PRELOAD": "stand-in"})
     kernel = command.index(str(openmpi.bin / "b_eff"))
     script = f'CUDA_VISIBLE_DEVICES=$((3 + OMPI_COMM_WORLD_LOCAL_RANK)) LD_PRELOAD={libraries(openmpi)} exec "$0" "$@"'
     launcher = command[: kernel - 2]
     good(run([*launcher, "sh", "-c", script, *command[kernel:], "--patterns", "ping_pong"], env=openmpi.environment))
     [memory] = plan_of(tmp_path)["memory"]
-    assert [(device["pci_address"], device["ranks"]) for device in memory["devices"]] == [
-        ("0000:3e:00.0", [0]),
-        ("0000:3f:00.0", [1]),
-    ]
+    found = [(device["pci_address"], device["ranks"]) for device in memory["devices"]]
+    assert found == [("0000:3e:00.0", [0]), ("0000:3f:00.0", [1])]
 
 
 METHODS = ("sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "blocking")
 
 
 @pytest.mark.parametrize(
-    ("name", "method"),
+    ("mpi", "method"),
     [("openmpi", "nonblocking"), *also(*((name, method) for name in ("openmpi", "mpich") for method in METHODS))],
+    indirect=["mpi"],
 )
-def test_wrong_byte_in_device_memory_is_found(request, name, method, in_memory):
-    mpi = request.getfixturevalue(name)
+def test_wrong_byte_in_device_memory_is_found(mpi, method, in_memory):
     pattern = "ping_pong" if method == "blocking" else "ring"
     done = in_memory(mpi, 2, "cuda", *SHORT, f"--patterns {pattern} --methods {method}", STANDIN_FLIP=7)
     assert done.returncode == 1
@@ -167,18 +162,16 @@ def test_sanitizers_are_silent(sanitized, openmpi, in_memory):
 
 def test_failed_allocation_ends_the_run_with_the_vendors_error(openmpi, tmp_path, in_memory):
     done = in_memory(openmpi, 2, "cuda", *SHORT, STANDIN_FREE=100000)
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("b_eff: error:")]
     assert done.returncode == 1
-    assert "cudaMalloc: out of memory (error 2); use fewer processes for each device" in line
-    [*_, end] = (tmp_path / "b_eff.jsonl").read_text().splitlines()
-    assert json.loads(end)["status"] == "failed"
+    assert "cudaMalloc: out of memory (error 2); use fewer processes for each device" in error(done)
+    assert records(tmp_path / "b_eff.jsonl")[-1]["status"] == "failed"
 
 
 def test_node_without_device_is_refused_with_the_vendors_error(openmpi, tmp_path, in_memory):
     errors = {"cuda": "cudaGetDeviceCount: no CUDA-capable device", "level-zero": "zeDeviceGet: no device"}
-    for kind, error in errors.items():
+    for kind, of_vendor in errors.items():
         done = in_memory(openmpi, 2, kind, STANDIN_DEVICES=0)
-        assert f"--memory {kind}: {error}" in refusal(done, tmp_path)
+        assert f"--memory {kind}: {of_vendor}" in refusal(done, tmp_path)
 
 
 def test_missing_library_is_named(openmpi, tmp_path):
@@ -196,15 +189,11 @@ def test_missing_function_is_named(openmpi, tmp_path, in_memory):
     assert "libcudart.so.13 has no function cudaSetDevice; install a newer version" in refusal(done, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["openmpi", *also("mpich")])
-def test_unsupported_kind_is_refused_and_tried_only_on_demand(request, libraries, tmp_path, name, in_memory):
-    mpi = request.getfixturevalue(name)
-    library = libraries(mpi)
-    done = in_memory(mpi, 2, "cuda", *SHORT, library=library, STANDIN_SUPPORT=0)
-    line = refusal(done, tmp_path)
+@OPENMPI_FIRST
+def test_unsupported_kind_is_refused_and_tried_only_on_demand(mpi, tmp_path, in_memory):
+    line = refusal(in_memory(mpi, 2, "cuda", *SHORT, STANDIN_SUPPORT=0), tmp_path)
     assert '"MPIX_Query_cuda_support": false' in line and "--memory-anyway" in line
-    options = (*SHORT, "--memory-anyway", "--methods", "sendrecv", *FEW)
-    good(in_memory(mpi, 2, "cuda", *options, library=library, STANDIN_SUPPORT=0))
+    good(in_memory(mpi, 2, "cuda", *SHORT, "--memory-anyway --methods sendrecv", *FEW, STANDIN_SUPPORT=0))
     score = score_log(tmp_path / "b_eff.jsonl")
     assert "memory_not_supported" in [qualification.key for qualification in score.qualifications]
 
@@ -227,7 +216,7 @@ def test_kinds_of_mpi_4_1(openmpi, tmp_path, stated, kind, supported, in_memory)
     settings = {"STANDIN_SUPPORT": 0, "STANDIN_KINDS": stated}
     done = in_memory(openmpi, 2, kind, *options, **settings)
     if supported:
-        assert done.returncode == 0, done.stderr
+        good(done)
         [memory] = plan_of(tmp_path)["memory"]
         assert memory["supported"] and memory["asked"]["mpi_memory_alloc_kinds"] == stated
     else:
@@ -264,7 +253,7 @@ def test_ucx_is_asked_where_it_is_loaded(openmpi, libraries, tmp_path, kind, typ
     settings = {"STANDIN_SUPPORT": 0, "UCX_TYPES": types, "UCX_FAILS": fails}
     done = in_memory(openmpi, 2, kind, *SHORT, "--patterns ping_pong", library=both, **settings)
     if supported:
-        assert done.returncode == 0, done.stderr
+        good(done)
         [memory] = plan_of(tmp_path)["memory"]
         assert memory["supported"] and memory["asked"]["ucp_context_query"] is True
     else:

@@ -9,31 +9,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from builds import linked_with_b_eff
-from kernel_runs import good, run
 
 from coffeecup.postprocess.benchmarks.b_eff.definition import ring_sizes
 from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
 
 
-@pytest.fixture(scope="module")
-def printed(openmpi, tmp_path_factory):
-    """A function of words: the lines of support/printed_patterns.c as lists of words."""
-    program = linked_with_b_eff(openmpi, "printed_patterns.c", tmp_path_factory.mktemp("patterns"))
-
-    def lines(*words):
-        done = good(run([program, *map(str, words)], env=openmpi.environment))
-        return [[int(word) if word.lstrip("-").isdigit() else word for word in line.split()]
-                for line in done.stdout.splitlines()]  # fmt: skip
-
-    return lines
-
-
 def test_rings_are_those_of_postprocess(printed):
     """The number of rings is the greatest one whose rings are not too small: (rings - 0.4) standard <= ranks."""
-    found = [
-        [size for size, count in zip(line[::2], line[1::2]) for _ in range(count)] for line in printed("rings", 2048)
-    ]
+    lines = printed("rings", 2048)
+    found = [[size for size, count in zip(line[::2], line[1::2]) for _ in range(count)] for line in lines]
     for (ranks, number), rings in zip(product(range(2, 2049), range(1, 7)), found, strict=True):
         assert rings == ring_sizes(ranks, number)
         standard = min(ranks, [2, 4, 8, max(16, ranks // 4), max(32, ranks // 2), ranks][number - 1])

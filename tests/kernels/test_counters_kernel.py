@@ -9,11 +9,10 @@ import signal
 from pathlib import Path
 
 import counters_made as made
-import kernel_runs
 import msgspec
 import pytest
 from builds import PATIENCE
-from kernel_runs import good, of_kind, rank_processes, records, started
+from kernel_runs import good, of_kind, on_nodes, rank_processes, records, run, started
 from test_made_up_machine import WORKLOAD
 
 from coffeecup.postprocess.logs.counter_records import Counters
@@ -26,17 +25,8 @@ LONGER = [*SHORT, "--patterns", "ping_pong", "--methods", "blocking"]
 
 def command(mpi, log, roots, *options):
     """A process on each node; every node has its tree."""
-    parts = [
-        mpi.command(
-            1,
-            KERNEL,
-            f"--log {log}",
-            *options,
-            env={"SLURMD_NODENAME": f"x{number}", "COFFEECUP_COUNTERS_ROOT": str(root)},
-        )[1:]
-        for number, root in enumerate(roots)
-    ]
-    return [mpi.mpirun, *[word for part in parts for word in (":", *part)][1:]]
+    nodes = [(f"x{number}", 1, {"COFFEECUP_COUNTERS_ROOT": root}) for number, root in enumerate(roots)]
+    return on_nodes(mpi, nodes, KERNEL, f"--log {log}", *options)
 
 
 def counted(mpi, log, roots, change):
@@ -252,12 +242,8 @@ def test_what_must_not_be_read_is_stated_as_such(openmpi, tmp_path):
         if not folder.stat().st_mode & 0o001:
             folder.chmod(folder.stat().st_mode | 0o001)
     plain = command(openmpi, log, [tmp_path, tmp_path], *SHORTEST)
-    good(
-        kernel_runs.run(
-            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", *map(str, plain)],
-            env=openmpi.environment | {"TMPDIR": str(tmp_path), "HOME": str(tmp_path)},
-        )
-    )
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", *plain]
+    good(run(nobody, env=openmpi.environment | {"TMPDIR": str(tmp_path), "HOME": str(tmp_path)}))
     [record] = of_kind(log, "counters")
     for host in (0, 1):
         own = values(record, host)
@@ -269,19 +255,16 @@ def test_what_must_not_be_read_is_stated_as_such(openmpi, tmp_path):
 def test_idle_time_is_before_the_run_and_no_time_of_it(openmpi, tmp_path):
     made.zone(tmp_path, "0", "package-0", 100)
     log = tmp_path / "log.jsonl"
-    good(
-        kernel_runs.run(
-            command(openmpi, log, [tmp_path, tmp_path], *SHORTEST, "--idle-power 1.5"), env=openmpi.environment
-        )
-    )
-    idle, run = of_kind(log, "counters")
+    words = command(openmpi, log, [tmp_path, tmp_path], *SHORTEST, "--idle-power 1.5")
+    good(run(words, env=openmpi.environment))
+    idle, measured = of_kind(log, "counters")
     everything = {record["record"]: record for record in records(log)}
-    assert (idle["phase"], run["phase"]) == ("idle", "run")
+    assert (idle["phase"], measured["phase"]) == ("idle", "run")
     assert {source["counter"] for source in idle["sources"]} == {"rapl_energy"}
     assert idle["elapsed_seconds"] >= 1.5
     took = everything["end"]["elapsed_seconds"]
     assert everything["clocks"]["mpi_seconds"] <= took - 1.5
-    assert run["elapsed_seconds"] <= took - 1.5
+    assert measured["elapsed_seconds"] <= took - 1.5
 
 
 def test_a_real_node_has_network_devices_and_no_root(openmpi, tmp_path):
@@ -291,10 +274,7 @@ def test_a_real_node_has_network_devices_and_no_root(openmpi, tmp_path):
     [record] = of_kind(log, "counters")
     [host] = record["hosts"]
     assert "root" not in host
-    listed = [
-        line.split(":")[0].strip()
-        for line in Path("/proc/net/dev").read_text(encoding="utf-8").splitlines()
-        if ":" in line
-    ]
+    lines = Path("/proc/net/dev").read_text(encoding="utf-8").splitlines()
+    listed = [line.split(":")[0].strip() for line in lines if ":" in line]
     found = [instance for counter, instance in values(record, 0) if counter == "network_receive_bytes"]
     assert sorted(found) == sorted(set(listed) - {"lo"})

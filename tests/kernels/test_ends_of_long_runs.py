@@ -97,6 +97,8 @@ WITH = {
     "priomark": ["openmpi"],
 }
 EACH = [(kernel, name) for kernel, names in WITH.items() for name in names]
+# With the first MPI; with the others in `make prove`.
+USUAL = [pytest.param(*each, marks=() if each[1] == WITH[each[0]][0] else pytest.mark.prove) for each in EACH]
 
 
 @pytest.fixture
@@ -127,7 +129,7 @@ def assert_closed(kernel, folder, statuses=NOT_COMPLETE):
         score_log(log)
 
 
-@pytest.mark.parametrize(("kernel", "mpi"), EACH, indirect=["mpi"])
+@pytest.mark.parametrize(("kernel", "mpi"), USUAL, indirect=["mpi"])
 def test_interrupted_run_closes_its_log_and_leaves_nothing(mpi, going_on, tmp_path, kernel):
     with going_on(kernel) as process:
         process.send_signal(signal.SIGTERM)
@@ -172,7 +174,7 @@ def assert_said(process, errors, said):
     assert lines and all(re.search(said, line) for line in lines), errors
 
 
-@pytest.mark.parametrize(("kernel", "mpi"), EACH, indirect=["mpi"])
+@pytest.mark.parametrize(("kernel", "mpi"), USUAL, indirect=["mpi"])
 def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, going_on, tmp_path, kernel):
     run, disk = RUNS[kernel], tmp_path / "disk"
     with going_on(kernel, *run.short.split()) as process:

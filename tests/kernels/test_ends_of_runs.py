@@ -68,9 +68,8 @@ def started(mpi, tmp_path):
         (tmp_path / "workload.cfg").write_text(WORKLOAD)
         settings = faulty(mpi, "strike", **{f"STRIKE_{name}": value for name, value in strike.items()})
         words = mpi.command(2, kernel, *OPTIONS[kernel], "--log", tmp_path / "log.jsonl", env=settings)
-        process = subprocess.Popen(
-            words, cwd=tmp_path, env=mpi.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen(words, cwd=tmp_path, env=mpi.environment, **pipes)
         processes.append(process)
         return process
 

@@ -115,10 +115,8 @@ def test_the_report_has_the_parameters(tmp_path):
     log[0]["filesystem"].update(source="<b>:/x", mount_options=["rw", "stripe=16"], fragment_bytes=4096)
     place = next(number for number, record in enumerate(log) if record["record"] == "repetition")
     log[place]["striping"] = [logs_made.striping(parts=3)]
-    log.insert(
-        place,
-        {"record": "layout", "servers": ["c a", "b"], "files": [0] + [1] * (log[0]["ranks"] - 1), "repetition": 1},
-    )
+    files = [0] + [1] * (log[0]["ranks"] - 1)
+    log.insert(place, {"record": "layout", "servers": ["c a", "b"], "files": files, "repetition": 1})
     path = logs_made.write(tmp_path / "ftio.jsonl", logs_made.numbered(log))
     assert run("report", path, "-o", tmp_path / "page.html").exit_code == 0
     page = (tmp_path / "page.html").read_text()

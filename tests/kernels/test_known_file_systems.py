@@ -17,7 +17,7 @@ from b_eff_io_runs import EACH, SMALL
 from file_systems import disk, glusterfs
 from kernel_runs import good
 from rates import about, assert_rates
-from raw_log import read_log
+from raw_log import checked_bytes, read_log
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from coffeecup.postprocess.benchmarks.priomark import figures as priomark_plots
@@ -62,13 +62,7 @@ def test_b_eff_io_on_a_disk_of_known_bandwidth_is_that_bandwidth(openmpi, thrott
     def measured():
         options = "--partitions 2 --scheduled-time 24 --evict --check-all"
         log = run(openmpi, "b_eff_io", 2, throttled_disk, next(logs), *SMALL, options)
-        [check] = log.records["data_check"]
-        assert (
-            check["checked_bytes"]
-            == check["read_bytes"]
-            == sum(r["bytes"] for r in log.records["measurement"] if r["method"] == "read")
-            > 0
-        )
+        assert checked_bytes(log) == sum(r["bytes"] for r in log.records["measurement"] if r["method"] == "read")
         assert not list(throttled_disk.glob("b_eff_io*"))
         metrics = score_log(log.path).metrics
         return {name: metrics[name].value * MBYTE for name in expected}
@@ -110,8 +104,7 @@ def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, di
     options = f"--partitions {ranks} --scheduled-time 3 --space-limit 2GiB --check-all --keep"
     log = run(mpi, "b_eff_io", ranks, folder, tmp_path / "log.jsonl", *SMALL, options)
     assert log.run["filesystem"]["type"] == "fuse.glusterfs"
-    [check] = log.records["data_check"]
-    assert check["checked_bytes"] == check["read_bytes"] > 0
+    assert checked_bytes(log)
     [scratch] = folder.iterdir()
     expected = dict(files_by_definition(list(map(json.loads, log.path.read_text().splitlines())), 0, scratch))
     assert {path.name for path in scratch.iterdir() if not path.name.startswith(".")} == set(expected)
@@ -126,9 +119,8 @@ def test_value_on_glusterfs_is_the_mean_over_types_of_bytes_over_time(openmpi, d
     rate = {(r["method"], r["type"]): r["bytes"] / r["elapsed_seconds"] / MBYTE for r in log.records["pattern_type"]}
     mean = {method: (sum(rate[method, name] for name in TYPES) + rate[method, "scatter"]) / 6 for method in METHODS}
     metrics = score_log(log.path).metrics
-    assert metrics["b_eff_io"].value == pytest.approx(
-        0.25 * mean["write"] + 0.25 * mean["rewrite"] + 0.5 * mean["read"], rel=1e-9
-    )
+    expected = 0.25 * mean["write"] + 0.25 * mean["rewrite"] + 0.5 * mean["read"]
+    assert metrics["b_eff_io"].value == pytest.approx(expected, rel=1e-9)
     assert not list(distributed.glob("b_eff_io*"))
 
 
@@ -152,18 +144,11 @@ def test_priomark_compares_glusterfs_with_a_local_disk_as_the_paper_compares_its
     for directory in (tmp_path / "disk", distributed):
         paths.append(tmp_path / f"{len(paths)}.jsonl")
         log = run(mpi, "priomark", 2, directory, paths[-1], f"--workload {workload}")
-        [check] = log.records["data_check"]
-        assert (
-            check["checked_bytes"]
-            == check["read_bytes"]
-            == sum(m["read_bytes"] for m in log.records["measurement"])
-            > 0
-        )
+        assert checked_bytes(log) == sum(m["read_bytes"] for m in log.records["measurement"])
         rates = {}
         for m in log.records["measurement"]:
-            rates.setdefault(m["benchmark"], []).append(
-                (m["read_bytes"] + m["written_bytes"]) / m["elapsed_seconds"] / MBYTE
-            )
+            rate = (m["read_bytes"] + m["written_bytes"]) / m["elapsed_seconds"] / MBYTE
+            rates.setdefault(m["benchmark"], []).append(rate)
         assert set(rates) == {"common_file", "strided", "async"} and not list(directory.glob("priomark*"))
         by_hand[log.run["filesystem"]["type"]] = np.mean([np.mean(values) for values in rates.values()])
     assert len(by_hand) == 2 and "fuse.glusterfs" in by_hand

@@ -11,9 +11,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import builds
 import kernel_runs
 import pytest
-from builds import OPEN_MPI, SANITIZERS, shared_library, words
+from builds import OPEN_MPI, SANITIZERS, shared_library
 from raw_log import read_log
 
 MIB = 2**20
@@ -52,15 +53,9 @@ class MadeUp:
         """The text of its errors, and its log, None where it was refused."""
         (self.folder / "disk").mkdir(exist_ok=True)
         log = self.folder / f"{program.name}.jsonl"
-        settings = [
-            f"LD_PRELOAD={self.library}",
-            *(f"{name}={value}" for name, value in SANITIZERS.items()),
-            f"MADE_UP={self.folder / 'made-up'}",
-        ]
-        done = kernel_runs.run(
-            [*wrapper, *self.launcher, "env", *settings, program, "--log", log, *map(str, options)],
-            env=os.environ | OPEN_MPI,
-        )
+        settings = {"LD_PRELOAD": self.library, **SANITIZERS, "MADE_UP": self.folder / "made-up"}
+        words = [*wrapper, *self.launcher, "env", *(f"{name}={value}" for name, value in settings.items())]
+        done = kernel_runs.run([*words, program, "--log", log, *map(str, options)], env=os.environ | OPEN_MPI)
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
         assert not list((self.folder / "disk").iterdir())
         assert (done.returncode == 0) == log.exists() and done.returncode in (0, 2), done.stderr
@@ -293,7 +288,8 @@ def kernel(request, sanitized, openmpi, library, tmp_path, monkeypatch):
 
     def run(files, *options):
         made_up.write(files)
-        return made_up.run(sanitized / "install" / "bin" / request.param, *words([KERNELS[request.param], *options]))
+        program = sanitized / "install" / "bin" / request.param
+        return made_up.run(program, *builds.words([KERNELS[request.param], *options]))
 
     run.name = request.param
     return run
@@ -309,11 +305,8 @@ def test_every_kernel_runs_on_a_small_node(kernel):
 def test_every_kernel_runs_on_a_strange_node(kernel):
     _, log = kernel(STRANGE, *(["--memory-per-process", "4MiB"] if kernel.name.startswith("b_eff") else []))
     [host] = log.run["hosts"]
-    assert (host["memory_bytes"], host["available_bytes"], host["cores"]) == (
-        PHYSICAL,
-        0,
-        2000,
-    ) and "activity" not in log.records
+    assert (host["memory_bytes"], host["available_bytes"], host["cores"]) == (PHYSICAL, 0, 2000)
+    assert "activity" not in log.records
     if kernel.name != "b_eff":
         assert (log.run["filesystem"]["type"], log.run["filesystem"]["free_bytes"]) == ("unknown", MOST)
 

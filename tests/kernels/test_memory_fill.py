@@ -94,10 +94,9 @@ def test_page_cache_gives_way_and_gets_its_room_back(serial, tmp_path):
     assert "filled_memory" in keys(found) and "fill_not_resident" not in keys(found)
 
 
-@pytest.mark.parametrize("share", ["95%"])
-def test_share_that_does_not_fit_is_refused(serial, tmp_path, share):
+def test_share_that_does_not_fit_is_refused(serial, tmp_path):
     with little_memory() as join:
-        done = run(serial.bin / "priomark", tmp_path, "--fill-memory", share, preexec_fn=join)
+        done = run(serial.bin / "priomark", tmp_path, "--fill-memory", "95%", preexec_fn=join)
     assert done.returncode == 2
     bytes_of_share = LIMIT_BYTES // 100 * 95 // 4096 * 4096
     assert f"--fill-memory 95%: {bytes_of_share} bytes of a node are to be filled" in error(done)

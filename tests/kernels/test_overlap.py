@@ -9,20 +9,16 @@ import kernel_runs
 import pytest
 from builds import OPEN_MPI, PATIENCE
 from conftest import read_processes
-from kernel_runs import good
-from slurm_made import wait_until
+from kernel_runs import good, wait_until
 
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from coffeecup.postprocess.logs.records import Overlap
 
-SHORT = {
-    "ftio": ["--input", "1MiB", "--repeat", "1"],
-    "b_eff_io": ["--scheduled-time", "2", "--memory-per-process", "32MiB"],
-}
+SHORT = {"ftio": "--input 1MiB --repeat 1", "b_eff_io": "--scheduled-time 2 --memory-per-process 32MiB"}
 
 
 def command(mpi, kernel, directory, log, *options):
-    own = ["--directory", str(directory), "--log", str(log), *SHORT[kernel], *options]
+    own = ["--directory", str(directory), "--log", str(log), *SHORT[kernel].split(), *options]
     return [mpi.mpirun, "-np", "2", str(mpi.bin / kernel), *own]
 
 
@@ -75,7 +71,7 @@ def test_short_run_inside_a_long_one_is_noticed_by_both(openmpi, tmp_path, long_
     [(_, noticed)] = overlaps(ended())
     assert noticed
     for path in (log, tmp_path / "long.jsonl"):
-        found = {qualification.key: qualification.text for qualification in score_log(path).qualifications}
+        found = {q.key: q.text for q in score_log(path).qualifications}
         assert "used the directory under test during this one" in found["overlapped"]
     assert name in {q.key: q.text for q in score_log(log).qualifications}["overlapped"]
     assert not list(directory.iterdir())

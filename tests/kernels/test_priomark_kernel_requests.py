@@ -2,11 +2,10 @@
 """What PRIOMark's kernel asks of its files, as strace sees it, against the definition of its patterns."""
 
 import itertools
-import subprocess
 
 import pytest
 from kernel_runs import good
-from priomark_runs import EVERYTHING, KIB, command, leftovers, of_kind, run
+from priomark_runs import EVERYTHING, KIB, command, leftovers, of_kind, run, straced
 from raw_log import read_log
 from system_calls import traced
 
@@ -30,18 +29,15 @@ def test_every_sub_benchmark_pattern_and_method_moves_what_the_workload_says(mpi
     cases = {case["case"]: case for case in log.plan["cases"]}
     # by hand, from the lists above: sizes, blocks, patterns with the shares that matter to them, methods
     assert len(cases) == 2 * 2 * (1 + 2 + 2) * 5 + (1 + 1) * 2 + 2 * 2 * 3 + 3 * (1 + 1 + 1 + 1) + 2
-    assert [(m["case"], m["repetition"]) for m in log.records["measurement"]] == [
-        (case, k) for case in cases for k in (1, 2)
-    ]
+    order = [(m["case"], m["repetition"]) for m in log.records["measurement"]]
+    assert order == [(case, k) for case in cases for k in (1, 2)]
     for measured in log.records["measurement"]:
         case = cases[measured["case"]]
         reads, writes = calls_of(case, ranks)
         assert measured.items() >= case.items()
         assert (measured["read_calls"], measured["write_calls"]) == (reads, writes)
-        assert (
-            measured["read_bytes"] == reads * case["block_bytes"]
-            and measured["written_bytes"] == writes * case["block_bytes"]
-        )
+        moved = [calls * case["block_bytes"] for calls in (reads, writes)]
+        assert [measured["read_bytes"], measured["written_bytes"]] == moved
         assert {entry["operation"]: entry["calls"] for entry in measured["latencies"]} == {
             name: calls for name, calls in (("read", reads), ("write", writes)) if calls
         }
@@ -122,9 +118,8 @@ def assert_defined(case, processes, ranks):
         assert {moved for *_, moved in requests} == {4 * KIB}
         assert (offsets == sorted(offsets)) == (pattern in ("write", "read-write"))
         assert (offsets == sorted(offsets, reverse=True)) == (pattern == "backwards-read")
-        assert [operation for operation, *_ in requests].count("read") == {"write": 0, "backwards-read": BLOCKS}.get(
-            pattern, BLOCKS // 4
-        )
+        reads = {"write": 0, "backwards-read": BLOCKS}.get(pattern, BLOCKS // 4)
+        assert [operation for operation, *_ in requests].count("read") == reads
     assert len({tuple(operation for operation, *_ in requests) for requests in processes}) == 1
 
 
@@ -133,9 +128,8 @@ RANDOM = 'single_file = { process_size = "256KiB"; block_size = "4KiB"; read_wri
 
 def order_of(serial, folder, seed):
     folder.mkdir()
-    done, found = traced(
-        command(serial, folder, f"seed = {seed}; repetitions = 2; {RANDOM}", 1), folder, folder / "calls"
-    )
+    words = command(serial, folder, f"seed = {seed}; repetitions = 2; {RANDOM}", 1)
+    done, found = traced(words, folder, folder / "calls")
     assert done.returncode == 0
     return [requests for requests, _ in requests_of(found, "single-")[0]]
 
@@ -151,14 +145,8 @@ def test_seed_gives_the_same_order_again_and_another_seed_another(serial, tmp_pa
 @pytest.mark.parametrize("evict", ["true", "false"])
 def test_files_leave_the_page_cache_where_the_workload_says_so(serial, tmp_path, evict):
     workload = f'evict = {evict}; single_file = {{ process_size = "64KiB"; block_size = "4KiB"; }};'
-    trace = f"strace -qq -e trace=fadvise64 -y -o {tmp_path}/calls".split()
-    done = subprocess.run([*trace, *command(serial, tmp_path, workload, 1)], capture_output=True, check=False)
-    assert done.returncode == 0
-    advised = [
-        line
-        for line in (tmp_path / "calls").read_text().splitlines()
-        if "POSIX_FADV_DONTNEED" in line and "/single-" in line
-    ]
+    lines = straced(serial, tmp_path, workload, 1, "-e", "trace=fadvise64")
+    advised = [line for line in lines if "POSIX_FADV_DONTNEED" in line and "/single-" in line]
     assert len(advised) == (3 if evict == "true" else 0)  # each pattern but `write`, which creates
     found = {m["pattern"]: m["evicted"] for m in of_kind(tmp_path, "measurement")}
     assert found == {pattern: evict == "true" and pattern != "write" for pattern in found}
@@ -174,7 +162,5 @@ def test_latencies_are_counted_in_bins_of_the_stated_width(serial, tmp_path):
         assert all(before[1] <= after[0] * 1.0001 for before, after in itertools.pairwise(bins))
         least, most = (sum(place[end] * place[2] for place in bins) for end in (0, 1))
         assert least <= entry["sum_seconds"] <= most
-        assert (
-            bins[0][0] <= entry["shortest_seconds"] <= bins[0][1]
-            and bins[-1][0] <= entry["longest_seconds"] <= bins[-1][1]
-        )
+        assert bins[0][0] <= entry["shortest_seconds"] <= bins[0][1]
+        assert bins[-1][0] <= entry["longest_seconds"] <= bins[-1][1]

@@ -6,28 +6,17 @@ import re
 
 import pytest
 from builds import compiled
-from kernel_runs import good, records, run
-from priomark_runs import SOURCES
+from kernel_runs import good
+from priomark_runs import SOURCES, records, replay_of, run, straced
 from scores import keys
 from system_calls import most_in_flight, whole_lines
 from test_priomark_recorder import record
-from test_priomark_trace import HEAD, measurement, own_name, replay, workload
+from test_priomark_trace import HEAD, measurement, own_name, replay
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
 THREADS = 8
-
-
-def straced(kernel, folder, cfg, *options):
-    """Runs a replay without MPI under strace -f; lines of strace with a time each, in their order."""
-    (folder / "tested").mkdir(exist_ok=True)
-    good(
-        run(
-            ["strace", "-f", "-ttt", "-qq", "-y", "-o", folder / "strace", *options]  # noqa: RUF005
-            + [kernel, "--workload", cfg, "--directory", folder / "tested", "--log", folder / "log.jsonl"]
-        )
-    )
-    return (folder / "strace").read_text().splitlines()
+CREATED = (0, 1, 1, "open 1 O_RDWR|O_CREAT 0 /f")
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +29,10 @@ def test_program_with_eight_threads_has_eight_requests_in_flight_when_it_is_repl
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "data").write_bytes(bytes(THREADS * 8192))
     good(record(recorder, [str(eight)], tmp_path / "work", tmp_path / "traces"))
-    cfg = workload(tmp_path / "w.cfg", tmp_path / "traces")
-    lines = straced(
-        serial.bin / "priomark", tmp_path, cfg, "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=500000"
-    )
+    slow = ("-e", "trace=pread64", "-e", "inject=pread64:delay_enter=500000")
+    lines = straced(serial, tmp_path, replay_of(tmp_path / "traces"), 1, *slow)
     assert most_in_flight(lines, "pread64", "trace-") == THREADS
-    found = measurement(records(tmp_path / "log.jsonl"))
+    found = measurement(records(tmp_path))
     assert found["values"]["threads"] == [THREADS + 1]  # the main thread opens and closes the file
     assert found["read_calls"] == 2 * THREADS and found["values"]["differing_results"] == [0]
 
@@ -59,10 +46,9 @@ def trace_of(*requests):
 def order_of_replay(serial, folder, text):
     """The calls of a replay on its files as strace sees them end, without the preparation: (name, offset or path)."""
     (folder / "one.trace").write_text(text)
-    cfg = workload(folder / "w.cfg", folder / "one.trace", sync="false")
-    lines = straced(serial.bin / "priomark", folder, cfg, "-e", "trace=openat,pread64,pwrite64,write,close,ftruncate")
-    plain = [re.sub(r"^(\d+) +[\d.]+ ", r"\1 ", line) for line in lines]
-    return [line for line in whole_lines("\n".join(plain)) if "trace-" in line]
+    calls = "trace=openat,pread64,pwrite64,write,close,ftruncate"
+    lines = straced(serial, folder, replay_of(folder / "one.trace", sync="false"), 1, "-e", calls)
+    return [line for line in whole_lines("\n".join(lines)) if "trace-" in line]
 
 
 def test_threads_wait_for_each_other_only_where_they_depend_on_each_other(serial, tmp_path):
@@ -70,7 +56,7 @@ def test_threads_wait_for_each_other_only_where_they_depend_on_each_other(serial
     read; the end is read after it has been written. Written down with thread 2 far behind: without waiting, its
     requests would come too early or too late."""
     text = trace_of(
-        (0, 1, 1, "open 1 O_RDWR|O_CREAT 0 /f"),
+        CREATED,
         (2, 3, 1, "pwrite 1 0 1000 1000"),
         (4, 5, 2, "pwrite 1 1000 1000 1000"),
         (6, 7, 1, "pread 1 1000 1000 1000"),
@@ -90,17 +76,14 @@ def test_threads_wait_for_each_other_only_where_they_depend_on_each_other(serial
     first, second = (line.split()[0] for line in (lines[0], lines[4]))  # the threads: one opened, the other one cut
     own = lambda thread, kind: [n for n, line in enumerate(lines) if line.split()[0] == thread and f" {kind}(" in line]  # noqa: E731
     assert own(second, "pread64")[0] < own(first, "close")[0]  # of the handle by which both read
-    found = measurement(records(tmp_path / "log.jsonl"))
+    found = measurement(records(tmp_path))
     assert found["values"]["threads"] == [2] and found["values"]["differing_results"] == [0]
     assert len({line.split()[0] for line in lines}) == 2
 
 
 def test_threads_that_never_ran_at_the_same_time_share_a_thread(serial, tmp_path):
-    text = trace_of(
-        (0, 1, 1, "open 1 O_RDWR|O_CREAT 0 /f"),
-        *((2 + 2 * n, 3 + 2 * n, n + 2, f"pwrite 1 {n} 1 1") for n in range(50)),
-    )
-    lines = order_of_replay(serial, tmp_path, text)
+    writes = ((2 + 2 * n, 3 + 2 * n, n + 2, f"pwrite 1 {n} 1 1") for n in range(50))
+    lines = order_of_replay(serial, tmp_path, trace_of(CREATED, *writes))
     assert len({line.split()[0] for line in lines}) == 1
     offsets = [int(re.search(r", (\d+)\) = 1", line)[1]) for line in lines if "pwrite64" in line]
     assert offsets == list(range(50))
@@ -109,22 +92,17 @@ def test_threads_that_never_ran_at_the_same_time_share_a_thread(serial, tmp_path
 def test_requests_by_one_file_pointer_keep_their_order(serial, tmp_path):
     """Two threads write 100 times each by the pointer of one handle, in turns; the offsets fit this order only."""
     writes = [(2 + n, 4 + n, 1 + n % 2, f"write 1 {n * (n - 1) // 2} {n} {n}") for n in range(1, 101)]
-    lines = order_of_replay(serial, tmp_path, trace_of((0, 1, 1, "open 1 O_RDWR|O_CREAT 0 /f"), *writes))
+    lines = order_of_replay(serial, tmp_path, trace_of(CREATED, *writes))
     sizes = [int(re.search(r"\) = (\d+)$", line)[1]) for line in lines if re.search(r"^\d+ +write\(", line)]
     assert sizes == list(range(1, 101))
-    found = measurement(records(tmp_path / "log.jsonl"))
+    found = measurement(records(tmp_path))
     assert found["values"]["repositioned"] == [0]
 
 
 def test_too_many_threads_at_a_time_are_refused(serial, tmp_path):
-    text = trace_of(
-        *((0, 2000 + n, n + 1, f"open {n + 1} O_RDWR|O_CREAT 0 /f{n}") for n in range(1025)),
-        (3100, 3101, 1, "write 1 0 5 5"),
-    )
-    (tmp_path / "many.trace").write_text(text)
-    (tmp_path / "tested").mkdir()
-    cfg = workload(tmp_path / "w.cfg", tmp_path / "many.trace")
-    done = run([serial.bin / "priomark", "--workload", cfg, "--directory", tmp_path / "tested"])
+    opened = ((0, 2000 + n, n + 1, f"open {n + 1} O_RDWR|O_CREAT 0 /f{n}") for n in range(1025))
+    (tmp_path / "many.trace").write_text(trace_of(*opened, (3100, 3101, 1, "write 1 0 5 5")))
+    done = run(serial, tmp_path, replay_of(tmp_path / "many.trace"))
     assert done.returncode == 2 and "more than 1024 threads at the same time" in done.stderr
 
 
@@ -134,9 +112,9 @@ def test_many_short_think_times_keep_their_sum(serial, tmp_path):
     text = HEAD + "at 0 0 1 open 1 O_RDWR|O_CREAT 0 /f\n"
     text += "".join(f"at {100_000 * n} 0 1 pwrite 1 0 1 1\n" for n in range(1, 2001))
     (tmp_path / "one.trace").write_text(text)
-    cfg = workload(tmp_path / "w.cfg", tmp_path / "one.trace", think_time="true")
-    lines = straced(serial.bin / "priomark", tmp_path, cfg, "-e", "trace=clock_nanosleep")
-    found = measurement(records(tmp_path / "log.jsonl"))
+    replayed = replay_of(tmp_path / "one.trace", think_time="true")
+    lines = straced(serial, tmp_path, replayed, 1, "-e", "trace=clock_nanosleep")
+    found = measurement(records(tmp_path))
     assert found["values"]["think_seconds"] == pytest.approx([0.2])
     assert found["values"]["slept_seconds"][0] >= 0.2 - 1e-4
     assert 1 <= sum("clock_nanosleep" in line for line in lines) < 1900  # without that, 2000
@@ -157,13 +135,10 @@ def process(path, start_ms, end_ms, name, writes=50):
 
 def spans(openmpi, folder, ranks, recording):
     """When a replay wrote to each file first and last, in the order in which strace saw it: by file."""
-    (folder / "tested").mkdir()
-    words = openmpi.command(ranks, "priomark", "--workload", workload(folder / "w.cfg", recording, sync="false"),
-                            "--directory", folder / "tested", "--log", folder / "log.jsonl")  # fmt: skip
-    trace = ["strace", "-f", "-qq", "-y", "-e", "trace=write", "-o", folder / "strace"]
-    good(run([*trace, *words], env=openmpi.environment))
     found = {}
-    for number, line in enumerate((folder / "strace").read_text().splitlines()):
+    for number, line in enumerate(
+        straced(openmpi, folder, replay_of(recording, sync="false"), ranks, "-e", "trace=write")
+    ):
         if name := re.search(r"trace-\d+-[0-9a-f]{16}", line):
             first, _ = found.get(name[0], (number, number))
             found[name[0]] = (first, number)
@@ -179,7 +154,7 @@ def test_processes_keep_the_order_in_which_they_ran(openmpi, tmp_path):
     for copy in (0, 1):
         a, b, c, d = (found[own_name(f"/{name}").replace("000000", f"{copy:06}")] for name in "abcd")
         assert a[1] < min(b[0], c[0]) and max(b[1], c[1]) < d[0]
-    log = records(tmp_path / "log.jsonl")
+    log = records(tmp_path)
     assert measurement(log)["values"]["copies"] == [2] * 8
     assert measurement(log)["values"]["overlapped"] == [0, 1, 1, 0] * 2
     [text] = [q.text for q in score_log(tmp_path / "log.jsonl").qualifications if q.key == "made_concurrent"]
@@ -190,8 +165,7 @@ def test_process_that_ran_alone_is_not_said_to_be_made_concurrent(openmpi, tmp_p
     (tmp_path / "traces").mkdir()
     for name, begin, end in (("a", 0, 10), ("b", 10, 20)):
         process(tmp_path / "traces" / f"{name}.trace", begin, end, name, writes=10)
-    done, _ = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)
-    assert done.returncode == 0, done.stderr
+    good(replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)[0])
     assert "made_concurrent" not in keys(score_log(tmp_path / "log.jsonl"))
 
 
@@ -200,6 +174,6 @@ def test_think_time_begins_where_the_processes_before_ended(openmpi, tmp_path):
     (tmp_path / "traces").mkdir()
     process(tmp_path / "traces" / "a.trace", 0, 10, "a", writes=10)
     process(tmp_path / "traces" / "b.trace", 310, 320, "b", writes=10)
-    done, records = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2, think_time="true")
-    assert done.returncode == 0, done.stderr
-    assert measurement(records)["values"]["think_seconds"] == pytest.approx([0, 0.3], abs=1e-6)
+    done, found = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2, think_time="true")
+    good(done)
+    assert measurement(found)["values"]["think_seconds"] == pytest.approx([0, 0.3], abs=1e-6)

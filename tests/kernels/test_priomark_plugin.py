@@ -60,18 +60,18 @@ const struct priomark_plugin priomark_plugin = {PRIOMARK_INTERFACE, "plus", "in 
     assert done.returncode == 2 and error(done).endswith("plus: nothing to do")
 
 
+def median_loss(v, what):
+    both = zip(v[f"{what}_alone_seconds"], v[f"{what}_overlapped_seconds"])
+    return statistics.median(1 - alone / beside for alone, beside in both)
+
+
 def losses(log, repetitions):
     """{percent that blocks: (ACL, ABL)}: medians over repetitions and processes, by the definition of the
     specification."""
     found = {}
     for m in log.records["measurement"]:
         v = m["values"]
-        acl = [
-            1 - alone / beside
-            for alone, beside in zip(v["calculation_alone_seconds"], v["calculation_overlapped_seconds"])
-        ]
-        abl = [1 - alone / beside for alone, beside in zip(v["io_alone_seconds"], v["io_overlapped_seconds"])]
-        found.setdefault(v["blocked_percent"][0], []).append((statistics.median(acl), statistics.median(abl)))
+        found.setdefault(v["blocked_percent"][0], []).append((median_loss(v, "calculation"), median_loss(v, "io")))
     assert {len(both) for both in found.values()} == {repetitions}
     return {percent: tuple(statistics.median(values) for values in zip(*both)) for percent, both in found.items()}
 
@@ -84,10 +84,9 @@ def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_report(openmpi, b
     assert log.plan["benchmarks"] == [
         {"name": "beside", "summary": "a sleep beside a calculation", "plugin": str(beside / "priomark_beside.so")}
     ]
-    assert {
-        (m["benchmark"], m["pattern"], m["method"], m["read_calls"], m["read_bytes"])
-        for m in log.records["measurement"]
-    } == {("beside", "sleep", "nanosleep", 1, 2**20)}
+    fields = ("benchmark", "pattern", "method", "read_calls", "read_bytes")
+    measured = {tuple(m[name] for name in fields) for m in log.records["measurement"]}
+    assert measured == {("beside", "sleep", "nanosleep", 1, 2**20)}
     found = losses(log, FOR_MEDIAN)
     page = report.html(report.items([tmp_path / "log.jsonl"]))
     assert "beside sleep nanosleep" in page and "a sleep beside a calculation" in page

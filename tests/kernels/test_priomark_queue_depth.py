@@ -3,10 +3,9 @@
 
 import re
 
-import kernel_runs
 import pytest
-from kernel_runs import error
-from priomark_runs import KIB, command, of_kind, run
+from kernel_runs import error, refused
+from priomark_runs import KIB, of_kind, run, straced
 from system_calls import most_in_flight
 
 DEPTH = 8
@@ -19,21 +18,11 @@ def workload(method, depth=DEPTH, size="512KiB", pattern="read"):
     )
 
 
-def strace(serial, folder, text, *options):
-    words = command(serial, folder, text, 1)
-    done = kernel_runs.run(["strace", "-f", "-qq", "-y", "-o", folder / "strace", *options, *words])
-    if "is not available" in done.stderr:
-        pytest.skip(error(done))
-    assert done.returncode == 0, done.stderr
-    return (folder / "strace").read_text().splitlines()
-
-
 @pytest.mark.parametrize("depth", [1, DEPTH])
 def test_posix_aio_has_as_many_requests_in_flight(serial, tmp_path, depth):
     """strace makes every pread last a fifth of a second: that is enough for all threads of glibc to get there."""
-    lines = strace(
-        serial, tmp_path, workload("posix-aio", depth), "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=200000"
-    )
+    slow = ("-e", "trace=pread64", "-e", "inject=pread64:delay_enter=200000")
+    lines = straced(serial, tmp_path, workload("posix-aio", depth), 1, *slow)
     assert most_in_flight(lines, "pread64", "/async") == depth
     ranges = {
         (int(size), int(offset))
@@ -45,7 +34,7 @@ def test_posix_aio_has_as_many_requests_in_flight(serial, tmp_path, depth):
 
 @pytest.mark.parametrize("depth", [1, DEPTH])
 def test_io_uring_submits_as_many_requests_at_once(serial, tmp_path, depth):
-    lines = strace(serial, tmp_path, workload("io-uring", depth), "-e", "trace=io_uring_enter")
+    lines = straced(serial, tmp_path, workload("io-uring", depth), 1, "-e", "trace=io_uring_enter")
     submitted = [int(n) for n in re.findall(r"io_uring_enter\(\d+<[^>]*>, (\d+),", "\n".join(lines))]
     assert set(submitted) - {0} == {depth}
 
@@ -65,21 +54,17 @@ def test_requests_together_move_all_data_and_are_counted(serial, tmp_path, metho
     assert check["checked_bytes"] == check["read_bytes"] == (pattern == "read") * 2 * 512 * KIB
 
 
+ONE_REQUEST = 'individual has one request; choose methods = ["io-uring", "posix-aio"]'
+
+
 @pytest.mark.parametrize(
-    "text, words",
+    "method, depth, said",
     [
-        (workload("posix-aio", 7), "524288 bytes are not a multiple of 7 requests"),
-        (workload("posix-aio", 0), "from 1 to 1024"),
-        (workload("posix-aio", 1025), "from 1 to 1024"),
+        ("posix-aio", 7, "524288 bytes are not a multiple of 7 requests"),
+        ("posix-aio", 0, "from 1 to 1024"),
+        ("posix-aio", 1025, "from 1 to 1024"),
+        ("individual", DEPTH, ONE_REQUEST),
     ],
 )
-def test_impossible_depth_is_refused(serial, tmp_path, text, words):
-    done = run(serial, tmp_path, text)
-    assert done.returncode == 2 and words in error(done)
-
-
-def test_methods_with_one_request_refuse_a_depth(openmpi, tmp_path):
-    done = run(openmpi, tmp_path, workload("individual"))
-    assert done.returncode == 2 and 'individual has one request; choose methods = ["io-uring", "posix-aio"]' in error(
-        done
-    )
+def test_impossible_depth_is_refused(openmpi, tmp_path, method, depth, said):
+    refused(run(openmpi.impatient, tmp_path, workload(method, depth)), said)

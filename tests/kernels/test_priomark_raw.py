@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from file_systems import needs, root
 from kernel_runs import error, good, started
-from priomark_runs import KIB, MIB, command, leftovers, of_kind, records, run
+from priomark_runs import KIB, MIB, command, leftovers, of_kind, records, run, straced
 from system_calls import whole_lines
 
 DISK_BYTES = 16 * MIB
@@ -31,9 +31,8 @@ def loop_device(image):
 @pytest.fixture
 def image(tmp_path):
     """A disk full of random bytes without a signature."""
-    path = tmp_path / "image"
-    path.write_bytes(np.random.default_rng(1).bytes(DISK_BYTES))
-    return path
+    (tmp_path / "image").write_bytes(np.random.default_rng(1).bytes(DISK_BYTES))
+    return tmp_path / "image"
 
 
 @pytest.fixture
@@ -65,10 +64,8 @@ def workload(device, confirm=f'confirm = "{DISK_BYTES}"; overwrite = true;', rat
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, image, device, tmp_path, ranks):
     before = image.read_bytes()
-    words = command(openmpi, tmp_path, workload(device), ranks)
-    trace = ["strace", "-f", "-qq", "-y", "-e", "trace=openat,pread64,pwrite64,fsync", "-o", tmp_path / "calls"]
-    good(kernel_runs.run([*trace, *words], env=openmpi.environment))
-    text = "\n".join(whole_lines((tmp_path / "calls").read_text()))
+    lines = straced(openmpi, tmp_path, workload(device), ranks, "-e", "trace=openat,pread64,pwrite64,fsync")
+    text = "\n".join(whole_lines("\n".join(lines)))
     transfers = re.findall(rf"(\d+) +p(read|write)64\((\d+)<{device}>.*, (\d+), (\d+)\) += (\d+)", text)
     direct = {
         (process, number)
@@ -133,9 +130,8 @@ SIZES = ["16MB", "16MiB", f"{DISK_BYTES - 1}", f"0{DISK_BYTES}", f"{DISK_BYTES} 
 
 @pytest.mark.parametrize("confirm", ["", *(f'confirm = "{size}";' for size in SIZES)])
 def test_device_that_is_not_confirmed_is_refused(openmpi, image, device, tmp_path, confirm):
-    assert_left_alone(
-        openmpi, image, tmp_path, workload(device, confirm), f'not confirmed: set confirm = "{DISK_BYTES}"'
-    )
+    said = f'not confirmed: set confirm = "{DISK_BYTES}"'
+    assert_left_alone(openmpi, image, tmp_path, workload(device, confirm), said)
 
 
 # one partition of 8 MiB that begins after the first, and the mark at the end of the sector
@@ -207,9 +203,8 @@ def test_device_with_data_where_it_would_be_written_is_refused(openmpi, image, t
     """Two processes write 1 MiB each."""
     zeros_but_for(image, offset)
     with loop_device(image) as device:
-        assert_left_alone(
-            openmpi, image, tmp_path, workload(device, CONFIRMED), f"a byte other than 0 at offset {offset})"
-        )
+        said = f"a byte other than 0 at offset {offset})"
+        assert_left_alone(openmpi, image, tmp_path, workload(device, CONFIRMED), said)
         good(run(openmpi, tmp_path, workload(device), 2))
 
 
@@ -228,24 +223,19 @@ def test_device_that_another_process_has_open_is_refused(openmpi, image, device,
         assert_left_alone(openmpi, image, tmp_path, workload(device), said)
 
 
-def test_symbolic_link_to_a_device_is_refused(openmpi, image, device, tmp_path):
-    (tmp_path / "link").symlink_to(device)
-    assert_left_alone(
-        openmpi, image, tmp_path, workload(tmp_path / "link"), "it is a symbolic link; give the device itself"
-    )
-
-
 @pytest.mark.parametrize(
     "place, said",
     [
+        ("link", "it is a symbolic link; give the device itself"),
         ("image", "it is a file; omit the key"),
         ("disk", "it is a directory"),
         ("/dev/null", "it is not a block device"),
         ("/dev/nothing", "No such file"),
     ],
 )
-def test_what_is_no_block_device_is_refused(openmpi, image, tmp_path, place, said):
+def test_what_is_no_block_device_is_refused(openmpi, image, device, tmp_path, place, said):
     (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(device)
     assert_left_alone(openmpi, image, tmp_path, workload(tmp_path / place), said)
 
 
@@ -257,10 +247,5 @@ def test_what_is_no_block_device_is_refused(openmpi, image, tmp_path, place, sai
     ],
 )
 def test_sizes_that_do_not_fit_the_device_are_refused(openmpi, image, device, tmp_path, sizes, said):
-    assert_left_alone(
-        openmpi,
-        image,
-        tmp_path,
-        f'raw = {{ device = "{device}"; confirm = "{DISK_BYTES}"; overwrite = true; {sizes} }};',
-        said,
-    )
+    text = f'raw = {{ device = "{device}"; confirm = "{DISK_BYTES}"; overwrite = true; {sizes} }};'
+    assert_left_alone(openmpi, image, tmp_path, text, said)

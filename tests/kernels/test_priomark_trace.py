@@ -2,18 +2,17 @@
 """The sub-benchmark trace of PRIOMark: a replay asks for what the recorded program asked for, and no trace can harm
 it."""
 
-import os
 import random
 import re
 import shutil
 import subprocess
 
-import kernel_runs
 import pytest
-from builds import OPEN_MPI, PATIENCE, ROOT, compiled
+from builds import PATIENCE, ROOT, compiled
 from file_systems import memory
 from kernel_runs import good
-from priomark_runs import SOURCES
+from priomark_runs import SOURCES, leftovers, records, replay_of, run
+from priomark_runs import command as priomark
 from system_calls import traced
 from test_priomark_recorder import command, folder_with_input, record, without_closes
 
@@ -23,22 +22,11 @@ HEAD = "priomark-trace 1\ncommand test\nprocess 1 of 0\nstart 1000\n"
 FILE = "at 10 5 1 open 1 O_RDWR|O_CREAT 0 /f\n"
 
 
-def workload(path, recording, **keys):
-    path.write_text(
-        f'trace = {{ recording = "{recording}"; {"".join(f"{key} = {value};" for key, value in keys.items())} }};\n'
-    )
-    return path
-
-
-def replay(openmpi, folder, recording, *options, ranks=1, **keys):
+def replay(openmpi, folder, recording, ranks=1, **keys):
     """Runs a replay in `folder`; the process, and the records of its log."""
-    log = folder / "log.jsonl"
-    (folder / "tested").mkdir(exist_ok=True)
-    cfg = workload(folder / "workload.cfg", recording, **keys)
-    where = f"--workload {cfg} --directory {folder}/tested --log {log}"
-    done = openmpi.run(ranks, "priomark", where, *options)
-    assert not list((folder / "tested").iterdir())
-    return done, kernel_runs.records(log)
+    done = run(openmpi, folder, replay_of(recording, **keys), ranks)
+    assert leftovers(folder) == []
+    return done, records(folder)
 
 
 def measurement(records):
@@ -54,14 +42,11 @@ def own_name(path):
     return f"trace-000000-{value:016x}"
 
 
-def requests_of_replay(openmpi, folder, cfg, names):
+def requests_of_replay(openmpi, folder, recording, names):
     """What strace sees of a replay, with the recorded names of its files."""
-    tested = folder / "tested"
-    tested.mkdir()
-    where = f"--workload {cfg} --directory {tested} --log {folder}/log.jsonl"
-    launched = [openmpi.mpirun, "-np", "1", openmpi.bin / "priomark", *where.split()]
-    done, threads = traced(launched, tested, folder / "strace", env=os.environ | OPEN_MPI)
-    assert done.returncode == 0, done.stderr
+    launched = priomark(openmpi, folder, replay_of(recording, sync="false"), 1)
+    done, threads = traced(launched, folder / "disk", folder / "strace", env=openmpi.environment)
+    good(done)
     back = {own_name(path): name for name, path in names.items()}
     rename = lambda value: back.get(value.split("/")[-1], value) if isinstance(value, str) else value  # noqa: E731
     seen = [thread for thread in threads if any("trace-" in str(request[1]) for request in thread)]
@@ -81,8 +66,7 @@ def test_replay_makes_the_requests_that_strace_sees_of_the_program(openmpi, reco
     calls = without_closes(threads)
     expected = max(calls, key=len) if name == "every-call" else [request for thread in calls for request in thread]
     names = {path.name: path for path in beside.iterdir()}
-    cfg = workload(tmp_path / "w.cfg", tmp_path / "traces", sync="false")
-    found = requests_of_replay(openmpi, tmp_path, cfg, names)
+    found = requests_of_replay(openmpi, tmp_path, tmp_path / "traces", names)
     # The child moved the pointer of `shared`; `temporary` was opened where nobody saw it.
     expected = [request for request in expected if request[1] not in ("temporary", "shared")]
     names.pop("shared", None)
@@ -100,7 +84,7 @@ def test_replay_counts_what_the_program_moved_and_differs_nowhere(openmpi, recor
     folder = folder_with_input(tmp_path / "work")
     record(recorder, ["dd", "if=input", "of=output", "bs=1000", "count=50"], folder, tmp_path / "traces")
     done, records = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)
-    assert done.returncode == 0, done.stderr
+    good(done)
     found = measurement(records)
     assert [found["read_calls"], found["write_calls"]] == [100, 100]
     assert [found["read_bytes"], found["written_bytes"]] == [100_000, 100_000]
@@ -136,9 +120,8 @@ def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
         found = measurement(records)
         assert found["pattern"] == ("replay-think" if wanted == "true" else "replay")
         assert found["values"]["think_seconds"] == pytest.approx([0.9])
-        assert (
-            found["values"]["slept_seconds"][0] >= 0.9 if wanted == "true" else found["values"]["slept_seconds"] == [0]
-        )
+        [slept] = found["values"]["slept_seconds"]
+        assert slept >= 0.9 if wanted == "true" else slept == 0
 
 
 @pytest.mark.parametrize(
@@ -181,19 +164,19 @@ def test_bad_trace_is_refused_with_file_and_line_before_anything_is_made(openmpi
     assert "workload.cfg:1" in said
 
 
-@pytest.mark.parametrize("text, words", [(HEAD + FILE, "no process of the recording moved any data")])
-def test_recording_without_data_is_refused(openmpi, tmp_path, text, words):
-    (tmp_path / "empty.trace").write_text(text)
-    done, records = replay(openmpi.impatient, tmp_path, tmp_path / "empty.trace")
-    assert done.returncode == 2 and not records and words in done.stderr
-
-
-def test_directory_without_traces_is_refused(openmpi, tmp_path):
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("empty.trace", "no process of the recording moved any data"),
+        ("none", "contains no *.trace"),
+        ("nowhere", "does not exist"),
+    ],
+)
+def test_recording_without_data_is_refused(openmpi, tmp_path, name, said):
+    (tmp_path / "empty.trace").write_text(HEAD + FILE)
     (tmp_path / "none").mkdir()
-    done, _ = replay(openmpi.impatient, tmp_path, tmp_path / "none")
-    assert done.returncode == 2 and "contains no *.trace" in done.stderr
-    done, _ = replay(openmpi.impatient, tmp_path, tmp_path / "nowhere")
-    assert done.returncode == 2 and "does not exist" in done.stderr
+    done, records = replay(openmpi.impatient, tmp_path, tmp_path / name)
+    assert done.returncode == 2 and not records and said in done.stderr
 
 
 def built_reader(program, *flags):
@@ -214,9 +197,8 @@ def altered(text, chance):
         words = lines[place].split(" ")
         change = chance.randrange(5)
         if change == 0:
-            words[chance.randrange(len(words))] = chance.choice(
-                ["-1", "9223372036854775807", "", "at", "1e9", "%", "O_RDWR", "\0", "7" * 400]
-            )
+            odd = ["-1", "9223372036854775807", "", "at", "1e9", "%", "O_RDWR", "\0", "7" * 400]
+            words[chance.randrange(len(words))] = chance.choice(odd)
             lines[place] = " ".join(words)
         elif change == 1:
             lines[place] = lines[place][: chance.randrange(len(lines[place]) + 1)]
@@ -256,7 +238,7 @@ def test_space_is_checked_for_what_a_replay_may_write_not_for_what_the_program_g
     """A write that was cut short when it was recorded may succeed in full here: 2 GiB, what Linux takes at once, or 4
     GiB of a million."""
     (tmp_path / "short.trace").write_text(HEAD + FILE + line.rstrip() + "\n")
-    with memory(tmp_path / "tested", "size=64m"):
+    with memory(tmp_path / "disk", "size=64m"):
         done, records = replay(openmpi.impatient, tmp_path, tmp_path / "short.trace")
     assert done.returncode == 2 and "the run needs" in done.stderr
     assert not records

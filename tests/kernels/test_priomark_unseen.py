@@ -4,12 +4,11 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 
-import kernel_runs
 import pytest
 from kernel_runs import good, run
+from priomark_runs import leftovers, records, replay_of, straced
 from system_calls import whole_lines
 from test_priomark_recorder import record
 from test_priomark_trace import FILE, HEAD, built_reader, measurement, own_name, replay
@@ -64,16 +63,10 @@ def test_calls_that_change_files_by_name_are_recorded_and_replayed(recorder, ope
         f"unlink 0 {folder}/plain",
     ]
     assert not [line for line in lines if line.startswith("unseen")]
-    trace = ["strace", "-f", "-qq", "-y", "-e", "trace=fallocate,truncate,rename,unlink", "-o", tmp_path / "strace"]
     [recording] = (tmp_path / "traces").iterdir()
-    (tmp_path / "w.cfg").write_text(f'trace = {{ recording = "{recording}"; }};')
-    (tmp_path / "tested").mkdir()
-    words = openmpi.command(1, "priomark", "--workload", tmp_path / "w.cfg", "--directory", tmp_path / "tested",
-                            "--log", tmp_path / "log.jsonl")  # fmt: skip
-    subprocess.run([*trace, *words], env=openmpi.environment, check=True, capture_output=True)
+    traced = straced(openmpi, tmp_path, replay_of(recording), 1, "-e", "trace=fallocate,truncate,rename,unlink")
     a, b, c, plain = (own_name(folder / name) for name in ("a", "b", "c", "plain"))
-    whole = "\n".join(whole_lines((tmp_path / "strace").read_text()))
-    seen = re.sub(r'"[^"]*/([^"/]*)"', r'"\1"', whole)
+    seen = re.sub(r'"[^"]*/([^"/]*)"', r'"\1"', "\n".join(whole_lines("\n".join(traced))))
     calls = re.findall(r"^\d+ +((?:fallocate|truncate|rename|unlink)\(.*)\) = 0", seen, re.MULTILINE)
     calls = [re.sub(r"\(\d+<.*>", "(N", call) for call in calls if "trace-" in call]
     assert calls[:6] == [
@@ -84,9 +77,7 @@ def test_calls_that_change_files_by_name_are_recorded_and_replayed(recorder, ope
         f'unlink("{c}"',
         f'unlink("{plain}"',
     ]
-    log = kernel_runs.records(tmp_path / "log.jsonl")
-    assert measurement(log)["values"]["differing_results"] == [0]
-    assert not list((tmp_path / "tested").iterdir())
+    assert measurement(records(tmp_path))["values"]["differing_results"] == [0] and leftovers(tmp_path) == []
 
 
 COUNTED = {
@@ -135,8 +126,7 @@ STATIC = "int main(void) { return 0; }"
 
 def compiled(folder, name, text, *options):
     (folder / f"{name}.c").write_text(text)
-    done = subprocess.run(["cc", "-o", folder / name, folder / f"{name}.c", *options], capture_output=True, check=False)
-    if done.returncode != 0:
+    if run(["cc", "-o", folder / name, folder / f"{name}.c", *options]).returncode != 0:
         pytest.skip(f"cannot build a program with {' '.join(options) or 'aio'} on this machine")
     return str(folder / name)
 
@@ -153,7 +143,7 @@ def test_what_is_not_recorded_is_counted(recorder, tmp_path, kind):
     done = record(recorder, command, folder, tmp_path / "traces")
     if kind == "io_uring" and done.returncode != 0:
         pytest.skip("no io_uring on this machine")
-    assert done.returncode == 0, done.stderr
+    good(done)
     unseen = [line.split()[1] for line in lines_of(tmp_path / "traces") if line.startswith("unseen")]
     assert unseen == [kind] * TIMES.get(kind, 1)
 
@@ -176,8 +166,8 @@ def test_children_are_recorded_after_a_change_of_directory(recorder, tmp_path):
     relative = {"LD_PRELOAD": os.path.relpath(recorder, tmp_path / "data"), "PRIOMARK_TRACE": "../traces"}
     script = f"cd / && cat {tmp_path}/data/input > /dev/null && cat {tmp_path}/data/input"
     settings = os.environ | relative | {"PRIOMARK_TRACE_BELOW": "."}
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path / "data", env=settings, capture_output=True, check=False)
-    assert (done.returncode, done.stderr, len(done.stdout)) == (0, b"", 1000)
+    done = run(["sh", "-c", script], cwd=tmp_path / "data", env=settings)
+    assert (done.returncode, done.stderr, len(done.stdout)) == (0, "", 1000)
     reads = [line for line in lines_of(tmp_path / "traces") if line.startswith("read") and line.endswith(" 1000")]
     assert len(reads) == 2
 
@@ -247,9 +237,8 @@ def test_complete_recording_has_no_such_qualification(openmpi, tmp_path):
 def test_kind_of_a_later_recorder_and_a_difference_are_stated(openmpi, tmp_path):
     """More is read than was, because another process made the file longer when it was recorded; one file is missing."""
     (tmp_path / "traces").mkdir()
-    (tmp_path / "traces" / "a.trace").write_text(
-        HEAD + FILE + "at 20 5 1 write 1 0 10 10\nunseen teleport\nat 30 5 1 pread 1 0 10 5\n"
-    )
+    requests = "at 20 5 1 write 1 0 10 10\nunseen teleport\nat 30 5 1 pread 1 0 10 5\n"
+    (tmp_path / "traces" / "a.trace").write_text(HEAD + FILE + requests)
     found = named_in_score(openmpi, tmp_path)
     assert "1 other access" in found["not_recorded"] and "1 request" in found["differing"]
 

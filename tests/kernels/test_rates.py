@@ -83,7 +83,5 @@ def test_good_machine_fails_less_than_once_in_ten_thousand_times():
 def test_five_medians_fail_less_than_once_in_ten_thousand_times():
     """The binomial distribution: more than half of the repetitions are disturbed."""
     p, n = MOST_DISTURBED_BOTH_WAYS, FOR_MEDIAN
-    wrong = sum(
-        comb(n, disturbed) * p**disturbed * (1 - p) ** (n - disturbed) for disturbed in range(n // 2 + 1, n + 1)
-    )
+    wrong = sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n // 2 + 1, n + 1))
     assert 1e-5 < wrong < 1.4e-5 and 5 * wrong < 1e-4

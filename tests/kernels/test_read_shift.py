@@ -8,7 +8,7 @@ from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL
 from kernel_runs import error, good, on_nodes, run
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_priomark import priomark_log
-from raw_log import read_log
+from raw_log import checked_bytes, read_log
 from scores import keys
 from system_calls import traced
 
@@ -40,13 +40,9 @@ def whose(requests, part):
 @pytest.mark.parametrize("nodes, expected", [(NODES, READS), ((3,), RING)])
 def test_b_eff_io_reads_what_strace_sees_another_process_write(openmpi, tmp_path, nodes, expected):
     types = ("--types", "separate,segmented", "--partitions", "all", "--space-limit", "200MiB", "--read-shift")
-    done, threads = traced(
-        command(openmpi, nodes, "b_eff_io", tmp_path, *SMALL, "--scheduled-time 0.3", *types),
-        tmp_path,
-        tmp_path / "strace",
-        env=openmpi.environment,
-    )
-    assert done.returncode == 0, done.stderr
+    words = command(openmpi, nodes, "b_eff_io", tmp_path, *SMALL, "--scheduled-time 0.3", *types)
+    done, threads = traced(words, tmp_path, tmp_path / "strace", env=openmpi.environment)
+    good(done)
     log = read_log(tmp_path / "log.jsonl")
     [segment] = {r["segment_bytes"] for r in log.records["pattern_type"] if r["type"] == "segmented"}
 
@@ -58,14 +54,9 @@ def test_b_eff_io_reads_what_strace_sees_another_process_write(openmpi, tmp_path
         return values[0] // segment if path.endswith("type3") else None
 
     for part in (of_file, of_segment):
-        found = [whose(requests, part) for requests in threads]
-        accessed = {
-            writer: reader
-            for entry in found
-            if entry["write"]
-            for [writer], [reader] in [(entry["write"], entry["read"])]
-        }
-        assert accessed == expected
+        found = (whose(requests, part) for requests in threads)
+        accessed = {(*entry["write"],): (*entry["read"],) for entry in found if entry["write"]}
+        assert accessed == {(writer,): (reader,) for writer, reader in expected.items()}
     assert log.plan["read_shift"] == ("node" if len(nodes) > 1 else "process")
 
 
@@ -74,16 +65,14 @@ def test_every_type_of_b_eff_io_reads_the_right_bytes_after_a_shift(mpi, tmp_pat
     types = f"--types {ALL_TYPES} --partitions all"
     good(run(command(mpi, NODES, "b_eff_io", tmp_path, *BRIEF, "--check-all --read-shift", types), env=mpi.environment))
     log = read_log(tmp_path / "log.jsonl")
-    [check] = log.records["data_check"]
-    assert check["read_bytes"] == check["checked_bytes"] > 0
+    assert checked_bytes(log)
     counts = {
         (r["method"], r["pattern"]): (r["calls_min"], r["calls_max"], r["calls_sum"])
         for r in log.records["measurement"]
         if r["ended_by"] == "count"
     }
-    assert all(
-        counts[key] == counts["write", key[1]] for key in counts if key[0] == "read" and ("write", key[1]) in counts
-    )
+    both = [n for method, n in counts if method == "read" and ("write", n) in counts]
+    assert both and all(counts["read", n] == counts["write", n] for n in both)
     assert "read_shift" in keys(score_log(log.path))
 
 
@@ -98,13 +87,9 @@ single_file = { process_size = "64KiB"; block_size = "4KiB"; read_write = "1:0";
 def test_priomark_reads_what_strace_sees_another_process_write(openmpi, tmp_path):
     text = "\n".join(line for line in WORKLOAD.splitlines() if not line.startswith(("strided", "async")))
     (tmp_path / "workload.cfg").write_text(text.replace(', "explicit-collective"', ""))
-    done, threads = traced(
-        command(openmpi, NODES, "priomark", tmp_path, "--workload", tmp_path / "workload.cfg", "--read-shift"),
-        tmp_path,
-        tmp_path / "strace",
-        env=openmpi.environment,
-    )
-    assert done.returncode == 0, done.stderr
+    words = command(openmpi, NODES, "priomark", tmp_path, "--workload", tmp_path / "workload.cfg", "--read-shift")
+    done, threads = traced(words, tmp_path, tmp_path / "strace", env=openmpi.environment)
+    good(done)
 
     def of_file(path, values):
         name = re.search(r"single-0*(\d+)$", path)
@@ -140,15 +125,10 @@ def test_priomark_reads_what_strace_sees_another_process_write(openmpi, tmp_path
 
 def test_every_sub_benchmark_reads_the_right_bytes_after_a_shift(mpi, tmp_path):
     (tmp_path / "workload.cfg").write_text("check = true;" + WORKLOAD.removeprefix("evict = false; repetitions = 2;"))
-    good(
-        run(
-            command(mpi, NODES, "priomark", tmp_path, "--workload", tmp_path / "workload.cfg", "--read-shift"),
-            env=mpi.environment,
-        )
-    )
+    words = command(mpi, NODES, "priomark", tmp_path, "--workload", tmp_path / "workload.cfg", "--read-shift")
+    good(run(words, env=mpi.environment))
     log = read_log(tmp_path / "log.jsonl")
-    [check] = log.records["data_check"]
-    assert check["read_bytes"] == check["checked_bytes"] == sum(m["read_bytes"] for m in log.records["measurement"]) > 0
+    assert checked_bytes(log) == sum(m["read_bytes"] for m in log.records["measurement"])
     assert "read_shift" in keys(score_log(log.path))
     assert not list(tmp_path.glob("priomark-*"))
 

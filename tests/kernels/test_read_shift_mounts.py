@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from b_eff_io_runs import SMALL
 from file_systems import glusterfs_mounts
+from kernel_runs import mounted_instead, on_nodes
 from raw_log import read_log
 from system_calls import traced
 
@@ -39,28 +40,16 @@ def received(mount):
     return int(re.search(r"rchar: (\d+)", Path(f"/proc/{client}/io").read_text())[1])
 
 
-def on_two_nodes(mpi, mounts, kernel, *options):
-    """A process on each of two nodes: both find their own mount at the path of the first one."""
-    first, second = mounts
-    parts = [
-        mpi.command(1, kernel, *options, env={"SLURMD_NODENAME": f"node{number}"})[1:] for number in range(len(mounts))
-    ]
-    place = parts[1].index(str(mpi.bin / kernel))
-    bind = ["unshare", "--mount", "sh", "-c", f'mount --bind {second} {first} && exec "$@"', "sh"]
-    return [mpi.mpirun, *parts[0], ":", *parts[1][:place], *bind, *parts[1][place:]]
-
-
 def measured(mpi, mounts, kernel, folder, *options):
-    """(requests by rank, bytes that each client received)."""
+    """(requests by rank, bytes that each client received) of a process on each of two nodes: both find their own mount
+    at the path of the first one."""
     (folder / "workload.cfg").write_text(WORKLOAD)
     words = [folder / word if word == "workload.cfg" else word for word in OPTIONS[kernel]]
+    where = ("--directory", mounts[0], "--log", folder / "log.jsonl")
+    command = on_nodes(mpi, [("node0", 1), ("node1", 1)], kernel, *where, *words, *options)
+    command = mounted_instead(command, mpi.bin / kernel, *mounts)
     before = [received(mount) for mount in mounts]
-    done, threads = traced(
-        on_two_nodes(mpi, mounts, kernel, "--directory", mounts[0], "--log", folder / "log.jsonl", *words, *options),
-        mounts[0],
-        folder / "strace",
-        env=mpi.environment,
-    )
+    done, threads = traced(command, mounts[0], folder / "strace", env=mpi.environment)
     assert done.returncode == 0, done.stderr
     accesses = {rank: requests for requests in threads if (rank := writer(requests)) is not None}
     assert set(accesses) == set(OTHER)

@@ -17,12 +17,8 @@ TOLERANCE = 0.005
 @pytest.fixture
 def ours(simulate):
     def log(processes):
-        return simulate(
-            "crossbar",
-            processes,
-            *SHORT,
-            "--random-patterns 1 --patterns ring,random,bisection,ping_pong --methods sendrecv,nonblocking,blocking",
-        )
+        patterns = "--random-patterns 1 --patterns ring,random,bisection,ping_pong"
+        return simulate("crossbar", processes, *SHORT, patterns, "--methods sendrecv,nonblocking,blocking")
 
     return log
 
@@ -46,9 +42,8 @@ def test_even_numbers_of_processes_agree(ours, processes):
     for metric in ("b_eff", "b_eff_at_l_max", "ping_pong_bandwidth", "ping_pong_latency"):
         assert value(log, metric) == pytest.approx(original[metric], rel=TOLERANCE), metric
     for pattern in ("ring-1", "ring-2", "ring-3", "ring-4", "ring-5", "ring-6", "random-01"):
-        assert mean_bandwidth(log, pattern, "sendrecv", "nonblocking") == pytest.approx(
-            original[pattern], rel=TOLERANCE
-        ), pattern
+        found = mean_bandwidth(log, pattern, "sendrecv", "nonblocking")
+        assert found == pytest.approx(original[pattern], rel=TOLERANCE), pattern
 
 
 @pytest.mark.parametrize("processes", [2, 5, 33])
@@ -62,6 +57,5 @@ def test_bisections_transfer_both_directions_at_once_by_all_methods_but_sendrecv
     log = ours(processes)
     for pattern in ("bisection-best", "bisection-worst"):
         for method in ("sendrecv", "nonblocking"):
-            assert mean_bandwidth(log, pattern, method) == pytest.approx(
-                ORIGINAL.loc[processes, f"{pattern}:{method}"], rel=TOLERANCE
-            )
+            original = ORIGINAL.loc[processes, f"{pattern}:{method}"]
+            assert mean_bandwidth(log, pattern, method) == pytest.approx(original, rel=TOLERANCE)

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 from kernel_runs import of_kind, run
-from simulations import HEADER, SHORT, SITE, value
+from simulations import HEADER, SHORT, SITE, memory, platform, value
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
@@ -35,7 +35,9 @@ def ring_exchange(size, method, length):
     return 2 * message(length) if method == "sendrecv" else message(length, flows=2)
 
 
-def test_rings_on_a_crossbar_take_the_time_of_arithmetic(simulate):
+def test_patterns_on_a_crossbar_take_the_time_of_arithmetic(simulate):
+    """Rings, and pairs: by sendrecv and blocking one way, then the other, two messages after each other; by other
+    methods both at the same time."""
     log = simulate("crossbar", 16, *SHORT, *TWO_RANDOM)
     [plan] = of_kind(log, "plan")
     rings = {
@@ -50,12 +52,6 @@ def test_rings_on_a_crossbar_take_the_time_of_arithmetic(simulate):
             assert m["elapsed_seconds"] == pytest.approx(m["loop_length"] * slowest, rel=0.01), m
             compared += 1
     assert compared == 9 * 21 * 4
-
-
-def test_pairs_on_a_crossbar_take_the_time_of_arithmetic(simulate):
-    """By sendrecv and blocking one way, then the other: two messages after each other. By other methods both at the
-    same time."""
-    log = simulate("crossbar", 16, *SHORT, *TWO_RANDOM)
     pairs = [m for m in of_kind(log, "measurement") if m["pattern"].startswith(("bisection", "ping-pong"))]
     assert {m["method"] for m in pairs} == {"sendrecv", "alltoallv", "nonblocking", "persistent", "blocking"}
     for m in pairs:
@@ -65,16 +61,12 @@ def test_pairs_on_a_crossbar_take_the_time_of_arithmetic(simulate):
 
 @pytest.mark.parametrize("loop", [1, 5])
 def test_single_link_gives_its_latency_and_its_bandwidth(simulate, tmp_path, loop):
-    platform = tmp_path / "link.xml"
-    platform.write_text("""<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1"><zone id="world" routing="Floyd">
-  <cluster id="a" prefix="a" suffix="" radical="0-0" speed="1Gf" bw="1GBps" lat="0us" router_id="ra"><prop id="memory_bytes" value="67108864"/></cluster>
-  <cluster id="b" prefix="b" suffix="" radical="0-0" speed="1Gf" bw="1GBps" lat="0us" router_id="rb"><prop id="memory_bytes" value="67108864"/></cluster>
-  <link id="link" bandwidth="100MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>
-  <zoneRoute src="a" dst="b" gw_src="ra" gw_dst="rb"><link_ctn id="link" direction="UP"/></zoneRoute>
-</zone></platform>""")  # noqa: E501
-    log = simulate(platform, 2, "--longest-loop", str(loop), "--repetitions 1 --random-patterns 1")
+    one = 'suffix="" radical="0-0" speed="1Gf" bw="1GBps" lat="0us"'
+    text = "".join(f'<cluster id="{n}" prefix="{n}" router_id="r{n}" {one}>{memory(64 * MIB)}</cluster>' for n in "ab")
+    text += """<link id="link" bandwidth="100MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>
+  <zoneRoute src="a" dst="b" gw_src="ra" gw_dst="rb"><link_ctn id="link" direction="UP"/></zoneRoute>"""
+    options = ("--longest-loop", str(loop), "--repetitions 1 --random-patterns 1")
+    log = simulate(platform(tmp_path, text, "Floyd"), 2, *options)
     for m in of_kind(log, "measurement"):
         one_way = 20e-6 + (m["message_bytes"] + HEADER) / 100e6
         in_turns = m["pattern"].startswith(("bisection", "ping-pong")) and m["method"] in ("sendrecv", "blocking")
@@ -88,18 +80,13 @@ def star(tmp_path, latency=(0, 0), software=0):
     """Three processors with cables of 100 MByte/s: two at one switch, the third at another. `latency` in seconds of a
     cable of either switch, `software` in seconds to send and to receive a message."""
     steps = "".join(f'<prop id="smpi/{step}" value="0:{software}:0"/>' for step in ("os", "ois", "or"))
-    cable = 'suffix="" speed="1Gf" bw="100MBps"'
-    memory = '<prop id="memory_bytes" value="67108864"/>'
-    platform = tmp_path / "star.xml"
-    platform.write_text(f"""<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1"><config>{steps}</config><zone id="world" routing="Floyd">
-  <cluster id="near" prefix="near-" radical="0-1" {cable} lat="{latency[0]}s" router_id="switch">{memory}</cluster>
-  <cluster id="far" prefix="far-" radical="0-0" {cable} lat="{latency[1]}s" router_id="other">{memory}</cluster>
+    cable, own = 'suffix="" speed="1Gf" bw="100MBps"', memory(64 * MIB)
+    text = f"""
+  <cluster id="near" prefix="near-" radical="0-1" {cable} lat="{latency[0]}s" router_id="switch">{own}</cluster>
+  <cluster id="far" prefix="far-" radical="0-0" {cable} lat="{latency[1]}s" router_id="other">{own}</cluster>
   <link id="trunk" bandwidth="1GBps" latency="0s" sharing_policy="SPLITDUPLEX"/>
-  <zoneRoute src="near" dst="far" gw_src="switch" gw_dst="other"><link_ctn id="trunk" direction="UP"/></zoneRoute>
-</zone></platform>""")
-    return platform
+  <zoneRoute src="near" dst="far" gw_src="switch" gw_dst="other"><link_ctn id="trunk" direction="UP"/></zoneRoute>"""
+    return platform(tmp_path, text, "Floyd", f"<config>{steps}</config>")
 
 
 def test_paths_of_different_length_share_a_link_equally(simulate, tmp_path):
@@ -114,10 +101,8 @@ def test_paths_of_different_length_share_a_link_equally(simulate, tmp_path):
 
 
 def test_platform_with_paths_of_different_latency_is_refused(simulated_kernel, tmp_path):
-    platform = star(tmp_path, latency=(1e-6, 50e-6))
-    done = run(
-        [SITE / "run", "-np", "3", "--platform", platform, simulated_kernel, "--log", tmp_path / "x"], timeout=60
-    )
+    unequal = star(tmp_path, latency=(1e-6, 50e-6))
+    done = run([SITE / "run", "-np", "3", "--platform", unequal, simulated_kernel, "--log", tmp_path / "x"])
     assert done.returncode != 0
     assert "paths of this platform have latencies from 2 to 51 us" in done.stderr
     assert "put it into smpi/os, smpi/ois and smpi/or" in done.stderr
@@ -180,12 +165,10 @@ def test_result_says_that_it_is_simulated_and_what_was_not_checked(simulate):
 
 def test_platform_without_memory_is_refused(simulated_kernel, tmp_path):
     """The memory of the machine that simulates must not become that of the machine that is simulated."""
-    platform = tmp_path / "bare.xml"
+    bare = tmp_path / "bare.xml"
     text = (SITE / "platforms" / "crossbar.xml").read_text()
-    platform.write_text(text.replace('memory_bytes"', 'something_else"'))
-    done = run(
-        [SITE / "run", "-np", "2", "--platform", platform, simulated_kernel, "--log", tmp_path / "x.jsonl"], timeout=60
-    )
+    bare.write_text(text.replace('memory_bytes"', 'something_else"'))
+    done = run([SITE / "run", "-np", "2", "--platform", bare, simulated_kernel, "--log", tmp_path / "x.jsonl"])
     assert done.returncode != 0
     assert "the platform does not state the memory of a node" in done.stderr
 
@@ -196,11 +179,11 @@ def test_more_processes_than_hosts_are_refused(tmp_path):
     assert "129 processes do not fit: the platform has 128 hosts" in done.stderr
 
 
-@pytest.mark.parametrize("platform", sorted((SITE / "platforms").iterdir()), ids=lambda path: path.stem)
-def test_every_number_of_a_platform_has_its_source(platform):
+@pytest.mark.parametrize("path", sorted((SITE / "platforms").iterdir()), ids=lambda path: path.stem)
+def test_every_number_of_a_platform_has_its_source(path):
     """Each attribute with a number that describes the machine is named in the comment at the head of the file."""
-    start, end = ("<!--", "-->") if platform.suffix == ".xml" else ("/*", "*/")
-    _, comment, description = re.split(f"{re.escape(start)}|{re.escape(end)}", platform.read_text(), maxsplit=2)
+    start, end = ("<!--", "-->") if path.suffix == ".xml" else ("/*", "*/")
+    _, comment, description = re.split(f"{re.escape(start)}|{re.escape(end)}", path.read_text(), maxsplit=2)
     numbers = set(re.findall(r'\b([A-Z_]{3,})(?:\[\])? = "?[0-9]', description)) or set(
         re.findall(r'(\w+)="[^"]*[0-9](?:[MGk]Bps|us)"', description)
     ) | {"memory_bytes"}

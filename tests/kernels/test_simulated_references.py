@@ -29,12 +29,8 @@ def content():
 
 def entries(tree):
     """((partition, processes), value) of all entries but $index."""
-    return [
-        ((place.removeprefix("simulated:"), size), value)
-        for place, sizes in tree.items()
-        if place != "$index"
-        for size, value in sizes.items()
-    ]
+    places = [(place.removeprefix("simulated:"), sizes) for place, sizes in tree.items() if place != "$index"]
+    return [((place, size), value) for place, sizes in places for size, value in sizes.items()]
 
 
 def test_each_reference_is_marked_as_simulated_with_its_origin(content):

@@ -11,26 +11,17 @@ import time
 import kernel_runs
 import pytest
 from kernel_runs import of_kind
-from simulations import HEADER, SHORT, SITE
+from simulations import HEADER, SHORT, SITE, memory, platform
 
-HEAD = """<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1"><zone id="world" routing="Full">"""
-MEMORY = '<prop id="memory_bytes" value="268435456"/>'
+MEMORY = memory(256 * 2**20)
 RINGS = [*SHORT, "--random-patterns", "1", "--patterns", "ring,random", "--methods", "nonblocking"]
-
-
-def written(folder, text, name="made.xml"):
-    path = folder / name
-    path.write_text(f"{HEAD}{text}</zone></platform>\n" if name.endswith(".xml") else text)
-    return path
 
 
 def test_plain_hosts(simulate, tmp_path):
     hosts = "".join(f'<host id="{name}" speed="1Gf">{MEMORY}</host>' for name in "ab")
     route = '<route src="a" dst="b"><link_ctn id="cable" direction="UP"/></route>'
     cable = '<link id="cable" bandwidth="100MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>'
-    log = simulate(written(tmp_path, hosts + cable + route), 2, *RINGS)
+    log = simulate(platform(tmp_path, hosts + cable + route), 2, *RINGS)
     for m in of_kind(log, "measurement"):
         expected = 20e-6 + (m["message_bytes"] + HEADER) / 100e6
         assert m["elapsed_seconds"] == pytest.approx(m["loop_length"] * expected, rel=0.01), m
@@ -42,7 +33,7 @@ def test_nodes_of_four_cores_behind_one_adapter(simulate, tmp_path, placement, m
     robin all eight messages of a node leave it."""
     cluster = f"""<cluster id="c" prefix="n" suffix="" radical="0-1,5,7-7" speed="1Gf" core="4" bw="1GBps" lat="5us"
         loopback_bw="100GBps" loopback_lat="10us">{MEMORY}</cluster>"""
-    log = simulate(written(tmp_path, cluster), 16, *RINGS, placement=placement, per_node=4)
+    log = simulate(platform(tmp_path, cluster), 16, *RINGS, placement=placement, per_node=4)
     [run] = of_kind(log, "run")
     assert [host["name"] for host in run["hosts"]] == ["n0", "n1", "n5", "n7"]
     assert {len(host["ranks"]) for host in run["hosts"]} == {4}
@@ -56,16 +47,18 @@ def test_nodes_of_four_cores_behind_one_adapter(simulate, tmp_path, placement, m
 def test_platforms_that_cannot_be_run_are_refused(tmp_path):
     four = "".join(f'<host id="h{n}" speed="1Gf"/>' for n in range(4))
     radical = 'id="c" prefix="" suffix="" radical="a-b"'
-    for text, name, options, said in (
-        ("", "made.xml", "-np 2", "has no <host>, <cluster> or <cabinet>"),
-        ("<platform", "made.xml", "-np 2", "is not a SimGrid platform in XML"),
-        (f'<cluster {radical} bw="1GBps" lat="0us"/>', "made.xml", "-np 2", "is not a SimGrid platform in XML"),
-        ("int x;", "bare.cpp", "-np 2", "does not define HOSTS and MODEL_OF"),
-        (four, "made.xml", "-np 4 --placement round-robin --per-node 3", "2 nodes of 3 processes do not fit on 4"),
-        (four, "made.xml", "-np 0", "must be at least 1"),
+    program = tmp_path / "bare.cpp"
+    program.write_text("int x;")
+    for text, options, said in (
+        ("", "-np 2", "has no <host>, <cluster> or <cabinet>"),
+        ("<platform", "-np 2", "is not a SimGrid platform in XML"),
+        (f'<cluster {radical} bw="1GBps" lat="0us"/>', "-np 2", "is not a SimGrid platform in XML"),
+        (None, "-np 2", "does not define HOSTS and MODEL_OF"),
+        (four, "-np 4 --placement round-robin --per-node 3", "2 nodes of 3 processes do not fit on 4"),
+        (four, "-np 0", "must be at least 1"),
     ):
-        platform = written(tmp_path, text, name)
-        done = kernel_runs.run([SITE / "run", *options.split(), "--platform", platform, "true"])
+        made = program if text is None else platform(tmp_path, text)
+        done = kernel_runs.run([SITE / "run", *options.split(), "--platform", made, "true"])
         assert done.returncode != 0 and "Traceback" not in done.stderr and said in done.stderr
 
 
@@ -73,14 +66,14 @@ def test_description_that_simgrid_cannot_simulate_is_one_sentence(simulated_kern
     """SimGrid 3.32 crashes on this dragonfly."""
     dragonfly = f"""<cluster id="c" prefix="n" suffix="" radical="0-31" speed="1Gf" topology="DRAGONFLY" lat="0us"
         topo_parameters="4,1;2,1;2,1;2" bw="1GBps" sharing_policy="SPLITDUPLEX">{MEMORY}</cluster>"""
-    platform, log = written(tmp_path, dragonfly), tmp_path / "b_eff.jsonl"
-    words = [SITE / "run", "-np", "32", "--platform", platform, simulated_kernel, "--log", log, *RINGS]
+    made, log = platform(tmp_path, dragonfly), tmp_path / "b_eff.jsonl"
+    words = [SITE / "run", "-np", "32", "--platform", made, simulated_kernel, "--log", log, *RINGS]
     done = kernel_runs.run(list(map(str, words)))
     if done.returncode == 0:
         pytest.skip("this version of SimGrid simulates the dragonfly on which version 3.32 crashes")
     last = done.stderr.splitlines()[-1]
     assert last.startswith("run: SimGrid ended with SIG") and "it cannot simulate this description" in last
-    assert str(platform) in last and "Traceback" not in done.stderr
+    assert str(made) in last and "Traceback" not in done.stderr
     assert done.returncode == 1 and not log.exists()
 
 

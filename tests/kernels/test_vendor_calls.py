@@ -3,7 +3,6 @@
 library of CUDA on a machine without a device."""
 
 import ctypes.util
-import subprocess
 import sysconfig
 from pathlib import Path
 
@@ -76,11 +75,8 @@ def test_level_zero_declarations_are_the_vendors(tmp_path):
     values += CONSTANTS
     prints = "".join(f'    printf("{value} %ld\\n", (long){value});\n' for value in values)
     program = f"#include <stddef.h>\n#include <stdio.h>\nint main(void)\n{{\n{prints}    return 0;\n}}\n"
-    printed = [
-        subprocess.run([compiled(tmp_path, text + program, f"-I{folder}")], capture_output=True, check=True).stdout
-        for text in (vendor, ours)
-    ]
-    assert printed[0] == printed[1] and printed[0].count(b"\n") == len(values)
+    printed = [run([compiled(tmp_path, text + program, f"-I{folder}")]).stdout for text in (vendor, ours)]
+    assert printed[0] == printed[1] and printed[0].count("\n") == len(values)
 
 
 def test_cuda_runtime_without_a_device_gives_its_own_error_in_one_line(openmpi, tmp_path):

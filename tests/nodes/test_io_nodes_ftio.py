@@ -5,7 +5,7 @@ node is known, and the kernel on made-up nodes with a clock that adds a formula.
 import logs_made
 import pytest
 from builds import faulty
-from kernel_runs import on_nodes, records, run
+from kernel_runs import good, on_nodes, records, run
 from logs_made_ftio import ftio_log, half
 
 from coffeecup.postprocess.benchmarks.ftio.slow_nodes import examination
@@ -97,8 +97,7 @@ def test_the_kernel_logs_the_times_of_each_process_and_its_node_is_named(openmpi
     does takes milliseconds."""
     env = faulty(openmpi, "ftio", MODEL_BANDWIDTH=100, MODEL_SLOW_RANK=SLOW)
     command = on_nodes(openmpi, NODES, "ftio", "--input", 4, "--repeat", 2, env=env)
-    done = run(command, env=openmpi.environment, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    good(run(command, env=openmpi.environment, cwd=tmp_path))
     log = tmp_path / "ftio.jsonl"
     found = [r for r in records(log) if r["record"] == "process_times" and r["activity"] in ("read", "write")]
     whole = [

@@ -3,16 +3,16 @@
 logs of which the slow server is known, and GlusterFS with a brick on a slow disk."""
 
 import json
-import subprocess
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 
+import kernel_runs
 import logs_made
 import pytest
 from builds import PATIENCE
 from commands import run
 from file_systems import disk, glusterfs_mounts, root, unmount
-from kernel_runs import on_nodes, records
+from kernel_runs import good, on_nodes, records
 from logs_made import KIB, MIB, of_kind
 from logs_made_b_eff_io import b_eff_io_on_servers, rounded
 from logs_made_ftio import ftio_log, half
@@ -214,10 +214,7 @@ def run_with_files_on_every_brick(
     with bricks_of_which_one_is_slow(folder, bricks, slow, others, cached) as mount:
         for _ in range(RUNS):
             words = on_nodes(openmpi, each, kernel, *options, "--directory", mount, "--log", log)
-            done = subprocess.run(
-                words, env=openmpi.environment, capture_output=True, text=True, timeout=3 * PATIENCE, check=False
-            )
-            assert done.returncode == 0, done.stderr
+            good(kernel_runs.run(words, env=openmpi.environment, timeout=3 * PATIENCE))
             [layout, *_] = layouts = of_kind(records(log), "layout")
             assert len(layout["files"]) == processes
             if len(layout["servers"]) == bricks and min(Counter(layout["files"]).values()) > 1:

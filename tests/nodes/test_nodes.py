@@ -2,33 +2,16 @@
 """Slow nodes are found from times of pairs, and no others are named: made-up machines (nodes_made.py) and exact times.
 tests/evidence/bench_nodes.py counts over many machines."""
 
-import json
-import pickle
-import re
 from collections import Counter
 
-import logs_made
 import numpy as np
 import pandas as pd
 import pytest
-from commands import run
-from contradictions import option, put
-from logs_made_b_eff import averaged_log
-from logs_made_nodes import matched_log
 from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
 
-from coffeecup.postprocess.benchmarks import node_figures, nodes
-from coffeecup.postprocess.benchmarks.b_eff.nodes import matchings as matchings_of_b_eff
+from coffeecup.postprocess.benchmarks import nodes
 from coffeecup.postprocess.benchmarks.nodes import Verdict
-from coffeecup.postprocess.benchmarks.scoring import score_log, score_logs
-from coffeecup.postprocess.statistics.nodes import (
-    FALSE_SUSPICION,
-    SOME_PARTNERS,
-    TOO_MANY,
-    at_least,
-    effects,
-    second_ratio,
-)
+from coffeecup.postprocess.statistics.nodes import FALSE_SUSPICION, SOME_PARTNERS, TOO_MANY, at_least, effects
 
 
 def silent(rng, machine, loops, pairs):
@@ -62,6 +45,11 @@ def test_no_node_of_a_healthy_machine_is_named(noise):
         assert (found.suspects, found.withheld) == ([], "")
 
 
+def one_condition(pairs, seconds):
+    """A table of (unit, first, second) with a time each."""
+    return pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
+
+
 def spread(pairs, others, count, most):
     """So many pairs in this order without some nodes, of which each node has at most so many."""
     often, chosen = Counter(), []
@@ -86,8 +74,7 @@ def test_a_node_that_chance_may_have_made_slow_is_no_suspect(disturbed, suspects
     order = sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[0] * 5) % 16)
     slow = spread(order, {0}, disturbed, 2)
     seconds = [2.0 if 0 in pair[1:] else 1.2 if pair in slow else 1.0 for pair in pairs]
-    table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
-    found = effects(table, 16)
+    found = effects(one_condition(pairs, seconds), 16)
     assert found.exceeding == pytest.approx((disturbed + 1) / 50)
     assert found.nodes.loc[0, "probability"] * 16 == pytest.approx(16 * found.exceeding**6)
     assert (found.suspects, found.withheld) == (suspects, "")
@@ -104,8 +91,7 @@ def test_a_node_that_chance_made_slow_contradicts_nobody(disturbed, suspects, wi
     slow = spread(sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[2] * 3 + pair[0] * 5) % 16), {0, 1}, disturbed, 4)
     assert (len(pairs), len(partly)) == (120, 8)
     seconds = [2.0 if 0 in pair[1:] else 1.25 if pair in partly + slow else 1.0 for pair in pairs]
-    table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
-    found = effects(table, 16)
+    found = effects(one_condition(pairs, seconds), 16)
     assert found.exceeding == pytest.approx((disturbed + 1) / 122)
     assert (found.nodes.loc[1, "probability"] * 16 > FALSE_SUSPICION) == (not withheld)
     assert (found.suspects, found.withheld) == (suspects, withheld)
@@ -125,8 +111,7 @@ def test_among_many_nodes_one_time_in_200_may_be_fast(fast, suspects):
             often[min(slow)] -= 1
         seconds.append(2.0 if slow and not quick else 1.0)
     assert (len(pairs), set(often.values())) == (1600, {0})
-    table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
-    found = effects(table, 200)
+    found = effects(one_condition(pairs, seconds), 200)
     assert list(found.nodes.loc[[1, 2], "fast"]) == [7, fast]
     assert (found.suspects, found.withheld) == (suspects, "" if suspects else SOME_PARTNERS)
 
@@ -184,7 +169,7 @@ def test_few_partners_give_no_interval_and_name_nobody():
 def test_noise_that_slows_every_node_as_often_makes_no_suspect():
     """A fifth of all times is doubled, and node 0 has ten of 16: by chance that happens once in 10 000 times."""
     rng = np.random.default_rng(3)
-    table = measured([1.0] * 64, lambda rng, machine, loops, pairs: np.ones((len(pairs), 6)))
+    table = measured([1.0] * 64)
     unit_of_pair = table.groupby(["unit", "first", "second"]).ngroup()
     doubled = rng.random(unit_of_pair.max() + 1) < 0.2
     own = (table[["first", "second"]] == 0).any(axis=1)
@@ -290,149 +275,3 @@ def test_two_nodes_and_no_times_are_not_examined():
     nothing = nodes.examination(["a", "b", "c"], {"matchings": measured([1.0] * 4)[:0]})
     assert nothing.verdict == Verdict.NOT_EXAMINED
     assert nodes.stored(nothing)["values"] == {}
-
-
-# --- logs -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def slow_log(tmp_path_factory):
-    """Sixteen nodes, of which the fourth has 60 % of the bandwidth."""
-    return logs_made.write(tmp_path_factory.mktemp("log") / "b_eff.jsonl", matched_log([1, 1, 1, 0.6, *[1] * 12]))
-
-
-def test_the_score_of_a_log_names_its_slow_node(slow_log):
-    score = score_log(slow_log)
-    slow = score.log.run.hosts[3].name
-    assert list(score.nodes.named["node"]) == [slow]
-    assert score.nodes.named["ratio"].iloc[0] == pytest.approx(0.6, rel=0.01)
-    [text] = [qualification.text for qualification in score.qualifications if qualification.key == "slow_nodes"]
-    assert text.startswith(f"Slow node suspected: {slow}: 0.60 of its peers [0.60, 0.60], slow in 16 of 16 matchings")
-    printed = json.loads(run("score", slow_log, "--json").stdout)[0]["nodes"]
-    assert printed["verdict"] == "suspects" and printed["nodes"][0]["node"] == slow and len(printed["nodes"]) == 16
-
-
-def test_the_report_shows_the_nodes_with_a_figure_of_them(slow_log, tmp_path):
-    assert run("report", slow_log, "-o", tmp_path / "slow.html", "--figures", tmp_path).exit_code == 0
-    page = (tmp_path / "slow.html").read_text()
-    [section] = [part for part in re.split("<h[23]", page) if part.partition(">")[2].startswith("Nodes</h3>")]
-    for text in ("1 of 16 nodes suspected", "<code>coffeecup nodes</code>", "Nodes by their speed"):
-        assert text in section and page.count(text) == 1
-    table = pd.read_csv(tmp_path / "b_eff-nodes.csv")
-    assert len(table) == 16 and table["suspect"].sum() == 1
-    sound = logs_made.write(tmp_path / "sound.jsonl", matched_log([1] * 16))
-    assert run("report", sound, "-o", tmp_path / "sound.html").exit_code == 0
-    page = (tmp_path / "sound.html").read_text()
-    assert "None of 16 nodes is suspected" in page and "Nodes by their speed" not in page
-
-
-def test_a_log_without_matchings_is_not_examined(tmp_path):
-    score = score_log(logs_made.write(tmp_path / "log.jsonl", averaged_log(ranks=16, nodes=16)))
-    assert score.nodes.verdict == Verdict.NOT_EXAMINED and "--matchings 0" in score.nodes.remarks[0]
-
-
-SLOW_FOURTH = [1, 1, 1, 0.6, *[1] * 12]
-SUSPECT = [{"node": 3, "ratio": 1.6, "good": [0, 1]}]
-
-
-def test_a_suspect_that_is_slow_alone_with_good_nodes_is_confirmed(tmp_path):
-    log = logs_made.write(tmp_path / "log.jsonl", matched_log(SLOW_FOURTH, SUSPECT))
-    found = score_log(log)
-    slow = found.log.run.hosts[3].name
-    assert found.nodes.verdict == Verdict.CONFIRMED and nodes.stored(found.nodes)["confirmed"] == [slow]
-    [(_, text)] = nodes.qualifications(found.nodes)
-    assert text.startswith(f"Slow node confirmed: {slow}: 0.60") and text.endswith("16 of 16 matchings, confirmed")
-
-
-@pytest.mark.parametrize(("speed", "confirmed"), [(0.94, True), (0.96, False)])
-def test_a_suspect_is_confirmed_below_95_percent_of_good_nodes(tmp_path, speed, confirmed):
-    alone = [1, 1, 1, speed, *[1] * 12]
-    found = score_log(logs_made.write(tmp_path / "log.jsonl", matched_log(SLOW_FOURTH, SUSPECT, alone))).nodes
-    assert found.verdict == (Verdict.CONFIRMED if confirmed else Verdict.SUSPECTS)
-    denied = [remark for remark in found.remarks if "did not confirm" in remark]
-    assert len(denied) == (not confirmed) and all("0.96 of good nodes" in remark for remark in denied)
-
-
-def test_what_the_kernel_measured_again_accuses_nobody_by_itself(tmp_path):
-    """The matchings are those of healthy nodes."""
-    alone = [1, 1, 1, 0.5, *[1] * 12]
-    found = score_log(logs_made.write(tmp_path / "log.jsonl", matched_log([1] * 16, SUSPECT, alone))).nodes
-    assert found.verdict == Verdict.NONE and found.named.empty
-
-
-def test_the_best_times_of_a_second_measurement_count():
-    """A disturbed repetition makes neither the suspect slow nor the good nodes."""
-    assert second_ratio(np.array([[2.0, 9.0], [2.1, 2.2]]), np.array([1.0, 7.0])) == 0.5
-    assert second_ratio(np.array([[2.0, 1.0]]), np.array([1.0])) == 1, "as fast as others with one good node"
-
-
-def test_pairs_of_a_run_have_their_bandwidth_in_the_matrix(tmp_path):
-    """By hand: a pair moves two messages in each of 3 exchanges; in 2 ms these are 3000 times L_max in a second."""
-    nodes_, rounds = 16, 15
-    records = matched_log([1] * nodes_)
-    place = next(number for number, record in enumerate(records) if record["record"] == "data_check")
-    plan = records[1]
-    l_max = plan["l_max_bytes"]
-    plan["matchings"]["all_pairs"] = True
-    loop = {"record": "pair", "message_bytes": l_max, "loop_length": 3}
-    measured_ = [{"record": "all_pairs", "rounds": rounds, "estimate_seconds": 1.0}]
-    for number in range(rounds):
-        partners = matchings_of_b_eff.tournament(nodes_, number)
-        seconds = [2e-3 if 2 in (node, partner) else 1e-3 for node, partner in enumerate(partners)]
-        measured_.append(loop | {"partners": partners, "seconds": seconds, "round": number})
-    moved = rounds * nodes_ * l_max * 4
-    check = records[place]
-    check |= {name: check[name] + moved for name in ("received_bytes", "checked_bytes")}
-    log = logs_made.write(tmp_path / "log.jsonl", logs_made.numbered([*records[:place], *measured_, *records[place:]]))
-    done = run("report", log, "-o", tmp_path / "report.html", "--figures", tmp_path)
-    assert done.exit_code == 0, done.output
-    pairs = pd.read_csv(tmp_path / "log-pairs.csv")
-    names = [host["name"] for host in records[0]["hosts"]]
-    found = {frozenset((row.first, row.second)): row.mbyte_per_second for row in pairs.itertuples()}
-    assert found == {
-        frozenset((names[a], names[b])): pytest.approx((3000 if 2 in (a, b) else 6000) * l_max / 1e6)
-        for a in range(nodes_)
-        for b in range(a)
-    }
-    assert "Bandwidth of every pair of nodes" in (tmp_path / "report.html").read_text()
-
-
-@pytest.mark.parametrize(("count", "side"), [(256, 256), (257, 129), (513, 171)])
-def test_a_cell_of_a_large_matrix_has_the_slowest_of_its_pairs(count, side):
-    pairs = pd.DataFrame({"first": [0, 0, 1], "second": [1, count - 1, count - 1], "mbyte_per_second": [5.0, 7.0, 3.0]})
-    figure = node_figures.matrix([f"x{number}" for number in range(count)], pairs)
-    [image] = figure.canvas.axes[0].images
-    cells = np.ma.filled(image.get_array(), np.nan)
-    assert cells.shape == (side, side) and np.array_equal(cells, cells.T, equal_nan=True)
-    assert cells[0, -1] == (7 if side == count else 3)
-
-
-def test_a_run_that_left_out_rings_has_no_score_and_keeps_its_nodes(tmp_path):
-    """The slow node is named in the report and at the terminal; the exit code is that of a log without a score."""
-    path = logs_made.write(tmp_path / "log.jsonl", matched_log(SLOW_FOURTH, only=lambda name: name == "ping-pong"))
-    [error] = score_logs([path])
-    assert pickle.loads(pickle.dumps(error)).nodes.verdict == "suspects"  # as pools of processes pass it on
-    done = run("score", path)
-    assert done.exit_code == 1 and "no score. 1 of 16 nodes suspected" in " ".join(done.stdout.split())
-    assert "node03: 0.60 of its peers" in done.stdout and "[all_patterns]" in done.stderr
-    [printed] = json.loads(run("score", path, "--json").stdout)
-    assert printed["nodes"]["verdict"] == "suspects" and "metrics" not in printed
-    assert run("report", path, "-o", tmp_path / "page.html").exit_code in (0, 1)
-    page = (tmp_path / "page.html").read_text()
-    assert "No score" in page and "1 of 16 nodes suspected" in page and "Nodes by their speed" in page
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        put("matching", message_bytes=4095),
-        put("data_check", received_bytes=1, checked_bytes=1),
-        option(matchings=4),
-        lambda records: records[1]["patterns"].append(records[1]["patterns"][0] | {"name": "ring-x", "group": "ring"}),
-    ],
-)
-def test_nodes_of_a_log_that_breaks_any_other_rule_are_not_named(tmp_path, change):
-    records = matched_log(SLOW_FOURTH, only=lambda name: name == "ping-pong")
-    change(records)
-    done = run("score", logs_made.write(tmp_path / "log.jsonl", records))
-    assert done.exit_code == 1 and "suspected" not in done.stdout and "defect" not in done.stderr

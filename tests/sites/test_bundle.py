@@ -7,10 +7,9 @@ Collecting and installing take two to three minutes, so that they are only teste
 
 import os
 import shutil
-import subprocess
 
 import pytest
-from builds import OPEN_MPI, PATIENCE, ROOT
+from builds import OPEN_MPI, ROOT, run
 from check_runs import values
 from conftest import COFFEECUP
 
@@ -18,9 +17,7 @@ WITHOUT_NETWORK = ["unshare", "--net", "sh", "-ec", 'ip link set lo up; exec "$@
 
 
 def call(*command, **more):
-    return subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, check=False, timeout=PATIENCE, **more
-    )
+    return run(command, **more)
 
 
 @pytest.fixture(scope="module")

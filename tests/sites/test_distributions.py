@@ -3,15 +3,14 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import builds
 import logs_made
 import pytest
-from builds import ROOT
-from conftest import PATIENCE
+from builds import ROOT, good
 from mutator import kernel_log
 
 from coffeecup import __version__
@@ -21,11 +20,7 @@ OWN = ("__editable__", "coffeecup")  # how this checkout is installed here
 
 
 def run(*command, **more):
-    done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, timeout=PATIENCE, **more
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return good(builds.run(command, **more)).stdout
 
 
 def built(kind, folder, tree):

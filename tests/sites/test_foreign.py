@@ -9,16 +9,16 @@ Slurm is in test_slurm.py, where a real one answers.
 import json
 import os
 import re
-import subprocess
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
+import builds
 import logs_made
 import logs_made_b_eff
 import pytest
 import yaml
-from builds import OPEN_MPI, ROOT
+from builds import OPEN_MPI, ROOT, executable
 from check_runs import configuration, references
 from conftest import COFFEECUP
 from test_site_commands import NODES, QUEUES
@@ -47,11 +47,8 @@ def partition(name, scheduler, launcher, environs=("builtin", "gnu", "gnu-mpi"),
 PBS = partition("batch", "pbspro", "mpiexec", access=["-q workq", "-A project"], max_jobs=100)
 LSF = partition("batch", "lsf", "lrun", access=["-q normal"], features=["cpu", "remote"])
 SLURM = partition("batch", "slurm", "srun", access=["-p cpu"], features=["cpu", "remote"], max_jobs=100)
-KNOWN = partition(
-    *("mc", "squeue", "srun", ["builtin", "vendor"]),
-    processor={"num_cpus": 16, "num_cpus_per_core": 2},
-    features=["mc"],
-)
+CPUS = {"num_cpus": 16, "num_cpus_per_core": 2}
+KNOWN = partition("mc", "squeue", "srun", ["builtin", "vendor"], processor=CPUS, features=["mc"])
 
 
 def of_cores(name="p", cores=8, nodes=2, environs=("gnu-mpi",), **extras):
@@ -66,13 +63,10 @@ def foreign(tmp_path, reframe):
 
     def run(partitions, *options, answers=(), listing=True):
         file = configuration(tmp_path, *partitions, environments=ENVIRONMENTS, of="centre")
-        stubs = tmp_path / "stubs"
-        stubs.mkdir(exist_ok=True)
         for command in SCHEDULERS:
             script = f"cat <<'EOF'\n{dict(answers)[command]}\nEOF" if command in dict(answers) else "exit 1"
-            (stubs / command).write_text(f"#!/bin/sh\n{script}\n")
-            (stubs / command).chmod(0o755)
-        path = {"PATH": f"{stubs}:{reframe.environment()['PATH']}"}
+            executable(tmp_path / "stubs" / command, script)
+        path = {"PATH": f"{tmp_path}/stubs:{reframe.environment()['PATH']}"}
         session = reframe(*(["-LC"] if listing else []), *options, config=file, env=path)
         cases = {
             (check, where, environment, int(size) if size.isdigit() else size)
@@ -112,8 +106,7 @@ def test_pbs_job_script_asks_for_all_nodes(foreign, tmp_path):
 )
 def test_partition_of_unknown_size_is_refused_before_anything_is_listed(foreign, batch, options):
     """Also where a tag would leave it out and the session succeed, and where the cores of the nodes are missing."""
-    small = of_cores("small")
-    session = foreign([LOGIN, small, batch], *options, listing=False).session
+    session = foreign([LOGIN, of_cores("small"), batch], *options, listing=False).session
     assert session.returncode == 1 and not session.cases + session.fixtures
     says = (
         "coffeecup: partition 'centre:batch': neither its configuration nor its scheduler states the number of nodes "
@@ -132,8 +125,7 @@ def test_a_run_is_refused_if_no_size_is_known(foreign):
 
 
 def test_partition_of_unknown_size_can_be_left_out(foreign):
-    small = of_cores("small")
-    made = foreign([small, LSF | {"extras": {"kernels": []}}])
+    made = foreign([of_cores("small"), LSF | {"extras": {"kernels": []}}])
     assert made.session.returncode == 0, made.session.output
     assert made.b_eff == [("small", "gnu-mpi", 8), ("small", "gnu-mpi", 16)]
 
@@ -156,8 +148,7 @@ def test_nodes_of_the_command_line_are_used_where_only_cores_are_known(foreign, 
 
 
 def test_sizes_of_the_command_line_are_run_where_they_fit(foreign):
-    small = of_cores("small")
-    large = of_cores("large", nodes=64)
+    small, large = of_cores("small"), of_cores("large", nodes=64)
     made = foreign([small, large], "-P", "b_eff.num_processes=16,256")
     assert made.b_eff == [("large", "gnu-mpi", 16), ("large", "gnu-mpi", 256), ("small", "gnu-mpi", 16)]
     assert "skipped: partition 'centre:small': 256 processes do not fit on 2 nodes of 8 cores" in made.session.output
@@ -258,11 +249,7 @@ def test_jobs_of_flux_are_refused_because_they_request_one_core(foreign, tmp_pat
 # 5669 s at 50 MByte/s for each node and 10 minutes; a tenth of it and 1 minute on fast storage, which are 10.4 minutes.
 OF_FTIO = {1440: "1:44:29", 11: "0:11:0", 10: ""}
 OF_PRIOMARK = {1440: "0:30:0", 12: "0:12:0", 10: "0:10:0", 9: ""}
-LIMITS = {
-    (check, minutes): time
-    for check, of_check in (("ftio", OF_FTIO), ("priomark", OF_PRIOMARK))
-    for minutes, time in of_check.items()
-}
+LIMITS = {("ftio", m): t for m, t in OF_FTIO.items()} | {("priomark", m): t for m, t in OF_PRIOMARK.items()}
 
 
 def test_io_checks_ask_for_no_more_than_the_partition_grants(foreign, tmp_path):
@@ -297,8 +284,7 @@ def overlay(foreign):
 
     def run(partitions, answers=()):
         made = foreign(partitions, "--system=centre", answers=answers)
-        words = [COFFEECUP, "site", "overlay", made.file, "--system=centre"]
-        done = subprocess.run(words, env=os.environ | made.path, capture_output=True, text=True, check=False)
+        done = builds.run([COFFEECUP, "site", "overlay", made.file, "--system=centre"], env=os.environ | made.path)
         file = made.file.with_name("centre.coffeecup.yaml")
         return SimpleNamespace(code=done.returncode, text=done.stdout + done.stderr, file=file)
 
@@ -332,10 +318,9 @@ def test_overlay_names_what_nobody_knows_and_is_completed_by_hand(overlay, forei
 
 
 def test_overlay_comes_before_the_configuration(foreign, tmp_path):
-    stated = of_cores(environs=("builtin", "gnu", "gnu-mpi"))
     entry = {"environs": ["builtin"], "extras": {"num_nodes": 4, "kernels": ["b_eff"]}}
     (tmp_path / "centre.coffeecup.yaml").write_text(yaml.safe_dump({"partitions": {"p": entry}}))
-    made = foreign([stated])
+    made = foreign([of_cores(environs=("builtin", "gnu", "gnu-mpi"))])
     assert made.b_eff == [("p", "builtin", size) for size in (8, 16, 32)] and len(made.cases) == 3
 
 
@@ -365,9 +350,7 @@ def test_wrong_overlay_is_refused_in_one_sentence(foreign, tmp_path, text, says)
 
 def test_overlay_of_an_unknown_system_is_refused(foreign):
     made = foreign([LSF])
-    done = subprocess.run(
-        [COFFEECUP, "site", "overlay", made.file, "--system=center"], capture_output=True, text=True, check=False
-    )
+    done = builds.run([COFFEECUP, "site", "overlay", made.file, "--system=center"])
     assert done.returncode == 2 and "requested system: 'center'" in " ".join(done.stderr.replace("│", " ").split())
 
 

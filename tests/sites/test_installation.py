@@ -95,9 +95,8 @@ def test_tarball_can_be_bundled(tmp_path):
     made.mkdir()
     assert list(bundle.sources(folder, made)) == ["sources as they are here, of unknown revision: there is no .git"]
     with tarfile.open(made / "coffeecup.tar.gz") as archive:
-        assert {name for name in archive.getnames() if archive.getmember(name).isfile()} == {
-            f"coffeecup/{name}" for name in kept
-        }
+        files = {name for name in archive.getnames() if archive.getmember(name).isfile()}
+        assert files == {f"coffeecup/{name}" for name in kept}
 
 
 def test_unknown_site_of_an_installation_is_refused_with_a_command_that_works_there(tmp_path, monkeypatch):

@@ -3,10 +3,9 @@
 what to do."""
 
 import os
-import subprocess
 
 import pytest
-from builds import PATIENCE, ROOT
+from builds import ROOT, run
 from conftest import REFRAME, Reframe
 from raw_log import read_log
 
@@ -43,10 +42,10 @@ def test_working_directory_in_which_reframe_runs_no_job_is_refused_in_one_senten
     session = Reframe(folder)("-L", "-n", "^b_eff%", config=LOCAL_CONFIGURATION, env=no_scheduler)
     assert session.returncode == 1 and "Traceback" not in session.output
     assert session.output.count("coffeecup: ReFrame runs no jobs in ") == 1 and "--prefix=DIRECTORY" in session.output
-    elsewhere = Reframe(folder)(
-        "-L", "-n", "^b_eff%", f"--prefix={tmp_path}/ä-1.0", config=LOCAL_CONFIGURATION, env=no_scheduler
-    )
-    assert elsewhere.returncode == 0 and "- b_eff %" in elsewhere.output
+    if name == ODD:
+        prefix = f"--prefix={tmp_path}/ä-1.0"
+        elsewhere = Reframe(folder)("-L", "-n", "^b_eff%", prefix, config=LOCAL_CONFIGURATION, env=no_scheduler)
+        assert elsewhere.returncode == 0 and "- b_eff %" in elsewhere.output
 
 
 @pytest.mark.parametrize("home", [None, "/proc/none"])
@@ -55,8 +54,6 @@ def test_listing_needs_no_home_directory(tmp_path, no_scheduler, home):
     environment = {name: value for name, value in os.environ.items() if name != "HOME" and not name.startswith("RFM_")}
     environment |= no_scheduler | {"LC_ALL": "C"} | ({"HOME": home} if home else {})
     command = [*REFRAME, "-C", LOCAL_CONFIGURATION, "-c", ROOT / "reframe_checks", "-L", "-n", "^b_eff%"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
+    done = run(command, cwd=tmp_path, env=environment)
     assert done.returncode == 0 and "- b_eff %" in done.stdout and "Traceback" not in done.stdout + done.stderr
     assert not (tmp_path / "${HOME}").exists()

@@ -6,11 +6,11 @@ import json
 import re
 import shutil
 import socket
-import subprocess
 from types import SimpleNamespace
 
 import pytest
 from conftest import CORES
+from file_systems import memory
 
 from coffeecup.site_configs.common import job_scripts
 
@@ -170,18 +170,10 @@ def test_missing_mpi_compiler_is_refused(tree):
 
 
 def test_file_system_that_is_too_small_is_refused(tree):
-    """The tests' sizes: ftio of 64 MiB and more, on 1 MiB of tmpfs; needs leave to mount."""
-    small = tree.scratch / "small"
-    small.mkdir()
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], capture_output=True, check=False
-    ).returncode:
-        pytest.skip("no leave to mount a tmpfs")
-    try:
+    """The tests' sizes: ftio of 64 MiB and more, on 1 MiB of tmpfs."""
+    with memory(tree.scratch / "small", "size=1m") as small:
         checked = tree.run("check", site(tree, on(str(small))))
         elsewhere = tree.run("check", "made", "--elsewhere")
-    finally:
-        subprocess.run(["umount", small], check=True)
     assert checked.code == 1
     told = r"ftio.* on made:p: needs 0\.\d+ GByte in \S+small, which has 0\.00\d+ GByte of free space"
     assert re.search(told, checked.err)
@@ -197,9 +189,8 @@ def test_old_reframe_and_an_unknown_site_are_refused(tree):
 
 def test_settings_that_raise_are_refused_with_their_error(tree):
     site(tree, {})
-    (tree.folder / "site_configs" / "made" / "settings.py").write_text(
-        "import os\nsite_configuration = os.environ['NOT_SET']\n"
-    )
+    settings = tree.folder / "site_configs" / "made" / "settings.py"
+    settings.write_text("import os\nsite_configuration = os.environ['NOT_SET']\n")
     checked = tree.run("check", "made")
     assert checked.code == 1
     assert "settings.py: KeyError: 'NOT_SET'" in checked.err

@@ -4,12 +4,10 @@ set-up."""
 
 import os
 import re
-import stat
-import subprocess
 from types import SimpleNamespace
 
 import pytest
-from builds import ROOT
+from builds import ROOT, executable, run
 from check_runs import configuration
 from conftest import Reframe
 
@@ -34,18 +32,16 @@ def test_readme_shows_the_table_that_checks_use():
 
 def test_every_word_of_the_table_is_used_by_a_check():
     """A word that nothing asks for would be a promise that is not kept."""
-    source = "".join(
-        module.read_text() for module in (ROOT / "reframe_checks").glob("*.py") if module.name != "vocabulary.py"
-    )
+    modules = (ROOT / "reframe_checks").glob("*.py")
+    source = "".join(module.read_text() for module in modules if module.name != "vocabulary.py")
     for words in (vocabulary.Feature, vocabulary.Extra):
         for word in words:
             assert f"{words.__name__}.{word.name}" in source, word
 
 
 def test_checks_name_no_site():
-    sites = {path.parent.name for path in SITES} | {
-        system["name"] for path in SITES for system in read_configuration(path)["systems"]
-    }
+    systems = [system["name"] for path in SITES for system in read_configuration(path)["systems"]]
+    sites = {*(path.parent.name for path in SITES), *systems}
     for module in (ROOT / "reframe_checks").glob("*.py"):
         for site in sites - {"local"}:  # ReFrame's own word for its launcher and scheduler
             assert site not in module.read_text(), f"{module.name} names {site}"
@@ -58,62 +54,58 @@ def partition(name, scheduler="squeue", launcher="srun", **more):
     return {"name": name, "scheduler": scheduler, "launcher": launcher, **more}
 
 
-@pytest.fixture
-def dry_run(tmp_path):
+def dry_run(folder, *made):
     """Dry run on made partitions: {partition: {size: job script}}, and the session."""
-
-    def run(*made):
-        session = Reframe(tmp_path)("--dry-run", "-n", "^b_eff%", config=configuration(tmp_path, *made))
-        scripts = {}
-        for case in session.cases:
-            place = f"stage/made/{case['partition']}/mpi/b_eff_{case['hashcode']}/rfm_job.sh"
-            for script in tmp_path.glob(place):
-                scripts.setdefault(case["partition"], {})[case["num_processes"]] = script.read_text()
-        return SimpleNamespace(scripts=scripts, session=session)
-
-    return run
+    session = Reframe(folder)("--dry-run", "-n", "^b_eff%", config=configuration(folder, *made))
+    scripts = {}
+    for case in session.cases:
+        place = f"stage/made/{case['partition']}/mpi/b_eff_{case['hashcode']}/rfm_job.sh"
+        for script in folder.glob(place):
+            scripts.setdefault(case["partition"], {})[case["num_processes"]] = script.read_text()
+    return SimpleNamespace(scripts=scripts, session=session)
 
 
-SIZES = [
-    ({"cores_per_node": 48, "num_nodes": 6}, [48, 96, 192, 288]),
-    ({"cores_per_node": 48, "num_nodes": 8}, [48, 96, 192, 384]),
-    ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 5}, [48, 96, 192, 240]),
-    ({"cores_per_node": 1, "num_nodes": 4}, [2, 4]),
-    ({"cores_per_node": 12, "num_nodes": 1}, [2, 4, 8, 12]),
-    ({"cores_per_node": 16, "num_nodes": 1}, [2, 4, 8, 16]),
-    ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 1}, [2, 4, 8, 16, 32, 48]),
-]
+SIZES = {
+    "p0": ({"cores_per_node": 48, "num_nodes": 6}, [48, 96, 192, 288]),
+    "p1": ({"cores_per_node": 48, "num_nodes": 8}, [48, 96, 192, 384]),
+    "p2": ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 5}, [48, 96, 192, 240]),
+    "p3": ({"cores_per_node": 1, "num_nodes": 4}, [2, 4]),
+    "p4": ({"cores_per_node": 12, "num_nodes": 1}, [2, 4, 8, 12]),
+    "p5": ({"cores_per_node": 16, "num_nodes": 1}, [2, 4, 8, 16]),
+    "p6": ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 1}, [2, 4, 8, 16, 32, 48]),
+    "a": ({"cores_per_node": 8, "num_nodes": 4}, [8, 16, 32]),
+    "b": ({"cores_per_node": 4, "num_nodes": 8}, [4, 8, 16, 32]),
+    "c": ({"cores_per_node": 8, "num_nodes": 1}, [2, 4, 8]),
+}
 
 
-def test_sizes_follow_the_partition(dry_run):
-    made = dry_run(*(partition(f"p{number}", extras=extras) for number, (extras, _) in enumerate(SIZES)))
-    found = {name: sorted(scripts) for name, scripts in made.scripts.items()}
-    assert found == {f"p{number}": sizes for number, (_, sizes) in enumerate(SIZES)}, made.session.output
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A dry run on partitions of these sizes, on one that may be overcommitted, and on a login node."""
+    front = partition("front", scheduler="local", launcher="local", features=["login"])
+    crowded = partition("crowded", extras={"cores_per_node": 2, "num_nodes": 1}, features=["overcommit"])
+    sizes = (partition(name, extras=extras) for name, (extras, _) in SIZES.items())
+    return dry_run(tmp_path_factory.mktemp("sites"), *sizes, crowded, front)
 
 
-def test_each_partition_gets_its_own_sizes_and_a_login_partition_none(dry_run):
-    made = dry_run(
-        partition("small", extras={"cores_per_node": 6, "num_nodes": 1}),
-        partition("large", extras={"cores_per_node": 64, "num_nodes": 3}),
-        partition("front", scheduler="local", launcher="local", features=["login"]),
-    )
-    found = {name: sorted(scripts) for name, scripts in made.scripts.items()}
-    assert found == {"small": [2, 4, 6], "large": [64, 128, 192]}
+def tags_of(made, *partitions):
+    return {
+        (case["partition"], case["num_processes"]): set(case["tags"]) - {"communication"}
+        for case in made.session.cases
+        if case["partition"] in partitions
+    }
+
+
+def test_each_partition_gets_its_own_sizes_and_a_login_partition_none(made):
+    expected = {name: sizes for name, (_, sizes) in SIZES.items()} | {"crowded": [2, 4]}
+    assert {name: sorted(scripts) for name, scripts in made.scripts.items()} == expected, made.session.output
     assert made.session.report["session_info"]["num_skipped"] == 0
 
 
-def test_tags_belong_to_a_size_on_one_partition(dry_run):
+def test_tags_belong_to_a_size_on_one_partition(made):
     """8 processes are one node, two nodes and the whole of partitions a, b and c; 4, 8 and 16 are elsewhere other
     sizes."""
-    made = dry_run(
-        partition("a", extras={"cores_per_node": 8, "num_nodes": 4}),
-        partition("b", extras={"cores_per_node": 4, "num_nodes": 8}),
-        partition("c", extras={"cores_per_node": 8, "num_nodes": 1}),
-    )
-    tags = {
-        (case["partition"], case["num_processes"]): set(case["tags"]) - {"communication"} for case in made.session.cases
-    }
-    assert tags == {
+    assert tags_of(made, "a", "b", "c") == {
         ("a", 8): {"one_node", "smallest"},
         ("a", 16): {"two_nodes"},
         ("a", 32): {"four_nodes", "largest"},
@@ -127,15 +119,14 @@ def test_tags_belong_to_a_size_on_one_partition(dry_run):
     }
 
 
-def test_overcommit_gives_a_small_machine_several_sizes(dry_run):
-    made = dry_run(partition("p", extras={"cores_per_node": 2, "num_nodes": 1}, features=["overcommit"]))
-    assert sorted(made.scripts["p"]) == [2, 4]
-    tags = {case["num_processes"]: set(case["tags"]) - {"communication"} for case in made.session.cases}
-    assert tags == {2: {"smallest", "one_node"}, 4: {"largest", "one_node"}}  # overcommitted: still one node
+def test_overcommit_gives_a_small_machine_several_sizes(made):
+    """On one node still."""
+    expected = {("crowded", 2): {"smallest", "one_node"}, ("crowded", 4): {"largest", "one_node"}}
+    assert tags_of(made, "crowded") == expected
 
 
-def test_job_script_asks_for_whole_nodes_and_fills_them(dry_run):
-    script = dry_run(partition("p", extras={"cores_per_node": 48, "num_nodes": 2})).scripts["p"][96]
+def test_job_script_asks_for_whole_nodes_and_fills_them(made):
+    script = made.scripts["p0"][96]
     for line in ("#SBATCH --ntasks=96", "#SBATCH --ntasks-per-node=48", "#SBATCH --exclusive"):
         assert line in script
     assert re.search(r"#SBATCH --time=0:13:0$", script, re.MULTILINE)  # twice the kernel's 4 minutes, and 5 more
@@ -143,9 +134,9 @@ def test_job_script_asks_for_whole_nodes_and_fills_them(dry_run):
     assert "flock" not in script
 
 
-def test_partition_whose_cores_are_unknown_is_refused_and_costs_no_other_one(dry_run):
+def test_partition_whose_cores_are_unknown_is_refused_and_costs_no_other_one(tmp_path):
     known = {"cores_per_node": 48, "num_nodes": 1}
-    made = dry_run(partition("p", extras={"num_nodes": 4}), partition("q", extras=known))
+    made = dry_run(tmp_path, partition("p", extras={"num_nodes": 4}), partition("q", extras=known))
     assert made.session.returncode == 1 and "add extras {'cores_per_node': N}" in made.session.output
     assert sorted(made.scripts) == ["q"]
 
@@ -159,17 +150,13 @@ SETUP = ROOT / "site_configs" / "local" / "setup"
 def stubs(tmp_path):
     """A folder for PATH with commands that stand in for the system's; `installed` tells whether apt-get was called."""
     folder = tmp_path / "stubs"
-    folder.mkdir()
-
-    def stub(name, script):
-        path = folder / name
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-    stub("apt-get", f"touch {tmp_path}/installed")
+    executable(folder / "apt-get", f"touch {tmp_path}/installed")
     environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
-    run = lambda: subprocess.run([SETUP], env=environment, capture_output=True, text=True, check=False)  # noqa: E731
-    return SimpleNamespace(add=stub, run=run, installed=tmp_path / "installed")
+    return SimpleNamespace(
+        add=lambda name, script: executable(folder / name, script),
+        run=lambda: run([SETUP], env=environment),
+        installed=tmp_path / "installed",
+    )
 
 
 @pytest.mark.parametrize("debian", ["exit 0", "exit 1"], ids=["Debian", "elsewhere"])
@@ -190,7 +177,7 @@ def test_setup_without_root_names_what_is_missing_and_never_touches_the_system(s
 
 
 def test_setup_refuses_an_unknown_argument():
-    done = subprocess.run([SETUP, "tests"], capture_output=True, text=True, check=False)
+    done = run([SETUP, "tests"])
     assert (done.returncode, "usage:" in done.stderr) == (2, True)
 
 
@@ -198,9 +185,8 @@ def test_setup_refuses_a_path_that_reframe_cannot_handle(tmp_path):
     copied = tmp_path / "a tree" / "site_configs" / "local" / "setup"
     copied.parent.mkdir(parents=True)
     copied.write_bytes(SETUP.read_bytes())
-    done = subprocess.run(["bash", copied], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "white space" in done.stderr
+    done = run(["bash", copied])
+    assert done.returncode == 1 and "white space" in done.stderr
 
 
 def test_a_group_without_a_name_does_not_end_the_look_at_slurms_partitions(monkeypatch):

@@ -8,9 +8,9 @@ import subprocess
 from contextlib import contextmanager, suppress
 
 import pytest
-from builds import IMPATIENT, OPEN_MPI, PATIENCE, faulty
+from builds import IMPATIENT, OPEN_MPI, PATIENCE, SANITIZERS, faulty
 from conftest import read_processes
-from kernel_runs import records, wait_until
+from kernel_runs import good, records, run, wait_until
 
 MEMORY = 4 * 2**20  # gives messages of up to 32 KiB
 METHODS = ["sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent"]
@@ -21,6 +21,19 @@ AVERAGED = METHODS[:3]
 def mpi(request):
     """Each MPI library, or what a test names."""
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def printed(sanitized):
+    """A function of words: the lines of kernels/tests/facts_b_eff.c as lists of words."""
+
+    def lines(*words):
+        program, env = sanitized / "tests" / "facts_b_eff", os.environ | OPEN_MPI | SANITIZERS
+        text = good(run([program, *map(str, words)], env=env)).stdout
+        numeric = lambda word: int(word) if word.lstrip("-").isdigit() else word  # noqa: E731
+        return [list(map(numeric, line.split())) for line in text.splitlines()]
+
+    return lines
 
 
 class Kernel:

@@ -47,6 +47,14 @@ def run(command, **options):
     return subprocess.run(command, **usual | options)  # noqa: PLW1510
 
 
+def executable(path, text):
+    """Writes a program; a text without a first line that names its interpreter is a script of shell."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
 def good(done):
     """A process that ended with exit code 0."""
     assert done.returncode == 0, done.stdout + done.stderr
@@ -144,17 +152,6 @@ def faulty(mpi, source, **settings):
     """The environment of a kernel before which a library of faults/ is loaded, with these variables of it."""
     compiler = compiler_and_launcher(mpi.name)[0] if mpi.mpirun else "cc"
     return {"LD_PRELOAD": shared_library(mpi.bin.parent, source, compiler), **settings}
-
-
-def linked_with_b_eff(openmpi, source, folder):
-    """The program of a source of this folder, linked with the parts of b_eff's kernel."""
-    built, program = openmpi.bin.parent.parent, folder / Path(source).stem
-    flags = ["-D_GNU_SOURCE", *(f"-I{ROOT / 'kernels' / part}" for part in ("b_eff", "b_eff/nodes", "common"))]
-    parts = [built / "b_eff" / "libb_eff_parts.a", built / "common" / "libcoffeecup_common.a"]
-    libraries = ["-ljansson", "-lcrypto", "-lm"]
-    compiler = compiler_and_launcher("openmpi")[0]
-    compiled(program, Path(__file__).with_name(source), *parts, *libraries, flags=flags, compiler=compiler)
-    return program
 
 
 def simulated_kernel() -> Path:

@@ -15,18 +15,25 @@ __all__ = ["good", "run"]
 
 def on_nodes(mpi, nodes, kernel, *options, env=None):
     """The command that starts a kernel with so many processes on each node. Nodes are made up: the kernels go by the
-    name that Slurm gives to a node. `nodes`: (name, processes), in the order of the ranks."""
+    name that Slurm gives to a node. `nodes`: (name, processes), in the order of the ranks, and variables of a node."""
     parts = [
-        mpi.command(processes, kernel, *options, env={**(env or {}), "SLURMD_NODENAME": name})[1:]
-        for name, processes in nodes
+        mpi.command(processes, kernel, *options, env=(env or {}) | {"SLURMD_NODENAME": name} | dict(*own))[1:]
+        for name, processes, *own in nodes
     ]
     return [mpi.mpirun, *[word for part in parts for word in (":", *part)][1:]]
 
 
-def wait_until(condition):
+def mounted_instead(words, program, place, other):
+    """A command whose last process of the program finds one folder at the path of another one."""
+    at = len(words) - 1 - words[::-1].index(str(program))
+    bind = ["unshare", "--mount", "sh", "-c", f'mount --bind {other} {place} && exec "$@"', "sh"]
+    return [*words[:at], *bind, *words[at:]]
+
+
+def wait_until(condition, what="it happens"):
     deadline = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
+        assert time.monotonic() < deadline, f"{what} within {PATIENCE} s"
         time.sleep(0.02)
 
 

@@ -48,6 +48,21 @@ def run(mpi, folder, workload, ranks=1, *options, env=None):
     return kernel_runs.run(command(mpi, folder, workload, ranks, *options, env=env), env=mpi.environment)
 
 
+def straced(mpi, folder, workload, ranks, *options):
+    """What strace with these options sees of a run, which ends well: its lines."""
+    strace = ["strace", "-f", "-qq", "-y", "-o", folder / "strace", *options]
+    done = kernel_runs.run([*strace, *command(mpi, folder, workload, ranks)], env=mpi.environment)
+    if "is not available" in done.stderr:
+        pytest.skip(kernel_runs.error(done))
+    kernel_runs.good(done)
+    return (folder / "strace").read_text().splitlines()
+
+
+def replay_of(recording, **keys):
+    """A workload that replays a recording."""
+    return f'trace = {{ recording = "{recording}"; {"".join(f"{key} = {value};" for key, value in keys.items())} }};\n'
+
+
 def records(folder):
     return kernel_runs.records(folder / "log.jsonl")
 

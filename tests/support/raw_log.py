@@ -9,6 +9,13 @@ from types import SimpleNamespace
 from coffeecup.postprocess.benchmarks import scoring
 
 
+def checked_bytes(log) -> int:
+    """What the kernel read, all of which it checked."""
+    [check] = log.records["data_check"]
+    assert check["checked_bytes"] == check["read_bytes"] > 0
+    return check["read_bytes"]
+
+
 def read_log(path) -> SimpleNamespace:
     """The records of a log, as dictionaries, after postprocess accepted it. Raises LogError if it does not."""
     scoring.read_log(path)

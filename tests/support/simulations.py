@@ -11,5 +11,18 @@ SHORT = ["--longest-loop", "1", "--repetitions", "1"]  # simulated time has no n
 HEADER = 16  # byte that SMPI adds to each message
 
 
+def platform(folder, text, routing="Full", before=""):
+    """Writes a description of a machine: a zone of SimGrid with this content."""
+    path = folder / "made.xml"
+    head = '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+    path.write_text(f'{head}{before}<zone id="world" routing="{routing}">{text}</zone></platform>\n')
+    return path
+
+
+def memory(size):
+    """The property of a host that has so many bytes."""
+    return f'<prop id="memory_bytes" value="{size}"/>'
+
+
 def value(log, metric):
     return score_log(log).metrics[metric].value

@@ -8,12 +8,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from builds import OPEN_MPI, PATIENCE, good, run
+from builds import OPEN_MPI, good, run
+from kernel_runs import wait_until
 from links import NETWORK, SWITCH
 
 PROGRAMS = ("slurmctld", "slurmd", "sinfo", "sbatch", "srun")
@@ -141,15 +141,6 @@ def free_ports(number):
 def answers(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def wait_until(happened, what):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if happened():
-            return
-        time.sleep(0.1)
-    raise TimeoutError(f"{what} within {PATIENCE} s")
 
 
 @contextmanager

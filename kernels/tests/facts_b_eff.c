@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints rings, orders and patterns of b_eff as the kernel forms them; linked with the kernel's own parts.
+/* Prints rings, orders, patterns and matchings as the kernel b_eff forms them.
  *   rings MOST               sizes and numbers of the rings of each ring pattern, for 2 to MOST processes
  *   orders RANKS NUMBER      the position of each rank in so many random patterns, of seeds from 0
- *   patterns SEED RANKS...   a line for each pattern, then one for each rank */
+ *   patterns SEED RANKS...   a line for each pattern, then one for each rank
+ *   matchings [NODES GROUPS SEED INDEX]...
+ *                            the partner of each node, first within groups, then across; node k is in group
+ *                            k modulo GROUPS */
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "matchings.h"
 #include "memory.h"
 #include "patterns.h"
 
@@ -53,6 +57,21 @@ static void print_patterns(uint64_t seed, int ranks)
     free(patterns);
 }
 
+static void print_matchings(int nodes, int groups, uint64_t seed, int index)
+{
+    int *group = allocate((size_t)nodes, sizeof *group), *partner = allocate((size_t)nodes, sizeof *partner);
+    for (int node = 0; node < nodes; node++)
+        group[node] = node % groups;
+    for (int across = 0; across < 2; across++) {
+        (across ? match_across : match_within)(nodes, group, seed, index, partner);
+        for (int node = 0; node < nodes; node++)
+            printf("%d ", partner[node]);
+        printf("\n");
+    }
+    free(partner);
+    free(group);
+}
+
 int main(int count, char **argument)
 {
     MPI_Init(&count, &argument); /* for MPI_Dims_create() alone */
@@ -62,6 +81,8 @@ int main(int count, char **argument)
         print_orders(atoi(argument[2]), atoi(argument[3]));
     for (int i = 3; i < count && strcmp(argument[1], "patterns") == 0; i++)
         print_patterns(strtoull(argument[2], NULL, 10), atoi(argument[i]));
+    for (char **a = argument + 2; a + 3 < argument + count && strcmp(argument[1], "matchings") == 0; a += 4)
+        print_matchings(atoi(a[0]), atoi(a[1]), strtoull(a[2], NULL, 10), atoi(a[3]));
     MPI_Finalize();
     return 0;
 }
