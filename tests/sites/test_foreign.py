@@ -9,7 +9,6 @@ Slurm is in test_slurm.py, where a real one answers.
 import json
 import os
 import re
-from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,12 +17,12 @@ import logs_made
 import logs_made_b_eff
 import pytest
 import yaml
-from builds import OPEN_MPI, ROOT, executable
+from builds import OPEN_MPI, executable
 from check_runs import configuration, references
 from conftest import COFFEECUP
 from test_site_commands import NODES, QUEUES
 
-from coffeecup.postprocess import reframe_version
+from coffeecup.reframe_checks.vocabulary import OVERLAY, schema_error
 
 SCHEDULERS = ("scontrol", "sinfo", "squeue", "qstat", "pbsnodes", "bhosts")
 # What another check depends on is listed below it.
@@ -215,20 +214,28 @@ COMPLETED = {
 }
 
 
+def of_64_cores(scheduler, **more):
+    extras = {"cores_per_node": 64, "num_nodes": 2}
+    return partition(scheduler, scheduler, "mpirun", ["gnu-mpi"], extras=extras, **more)
+
+
 @pytest.mark.parametrize("scheduler", COMPLETED)
-def test_jobs_that_request_too_little_are_refused_until_the_site_completes_them(foreign, tmp_path, scheduler):
-    options, lines = COMPLETED[scheduler]
-    batch = partition("batch", scheduler, "mpirun", ["gnu-mpi"], extras={"cores_per_node": 64, "num_nodes": 2})
-    refused = foreign([LOGIN, batch]).session
+def test_jobs_that_request_too_little_are_refused(foreign, scheduler):
+    refused = foreign([LOGIN, of_64_cores(scheduler)]).session
     assert refused.returncode == 1 and not refused.cases and "Traceback" not in refused.output
-    assert refused.output.count(f"partition 'centre:batch': ReFrame's jobs for {scheduler} request no ") == 1
+    assert refused.output.count(f"partition 'centre:{scheduler}': ReFrame's jobs for {scheduler} request no ") == 1
     assert "add what your site needs to `resources`" in refused.output and "'name': 'whole_nodes'" in refused.output
-    batch["resources"] = [{"name": "whole_nodes", "options": options}]
-    made = foreign([LOGIN, batch], "--dry-run", "-n", "^b_eff%num_processes=128", listing=False)
+
+
+def test_jobs_that_the_site_completes_request_whole_nodes(foreign, tmp_path):
+    whole = {name: [{"name": "whole_nodes", "options": options}] for name, (options, _) in COMPLETED.items()}
+    batch = [of_64_cores(name, resources=resources) for name, resources in whole.items()]
+    made = foreign([LOGIN, *batch], "--dry-run", "-n", "^b_eff%num_processes=128", listing=False)
     assert made.session.returncode == 0, made.session.output
-    [script] = (tmp_path / "stage").glob("centre/batch/gnu-mpi/b_eff_[0-9a-f]*/rfm_job.sh")
-    assert lines <= set(script.read_text().splitlines()), script.read_text()
-    assert "mpirun -np 128 " in script.read_text()
+    for name, (_, lines) in COMPLETED.items():
+        [script] = (tmp_path / "stage").glob(f"centre/{name}/gnu-mpi/b_eff_[0-9a-f]*/rfm_job.sh")
+        assert lines <= set(script.read_text().splitlines()), script.read_text()
+        assert "mpirun -np 128 " in script.read_text()
 
 
 def test_jobs_of_flux_are_refused_because_they_request_one_core(foreign, tmp_path, monkeypatch):
@@ -237,10 +244,10 @@ def test_jobs_of_flux_are_refused_because_they_request_one_core(foreign, tmp_pat
     (tmp_path / "bindings" / "flux" / "__init__.py").write_text("")
     (tmp_path / "bindings" / "flux" / "job.py").write_text("class FluxExecutor: ...\nclass JobspecV1: ...\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "bindings"))
-    batch = partition("batch", "flux", "mpirun", ["gnu-mpi"], extras={"cores_per_node": 64, "num_nodes": 2})
+    batch = of_64_cores("flux")
     refused = foreign([of_cores("small"), batch]).session
     assert refused.returncode == 1 and not refused.cases and "Traceback" not in refused.output
-    assert refused.output.count("partition 'centre:batch': ReFrame's jobs for flux request a single core, ") == 1
+    assert refused.output.count("partition 'centre:flux': ReFrame's jobs for flux request a single core, ") == 1
     batch["extras"]["kernels"] = []
     assert foreign([of_cores("small"), batch]).b_eff == [("small", "gnu-mpi", 8), ("small", "gnu-mpi", 16)]
 
@@ -329,14 +336,8 @@ def test_overlay_comes_before_the_configuration(foreign, tmp_path):
     [
         ("partitions: [", "cannot be read"),
         ("partitions: {p: {},\n p: {}}", "line 2: the key 'p' occurs twice"),
-        ("{}", '"partitions" is a required property'),
-        ("- p", "is not of type"),
         ("partitions: {q: {}}", "system 'centre' has no partition 'q': there are login, p"),
-        ("partitions: {p: {extra: {}}}", "['partitions']['p']: Additional properties are not allowed ('extra'"),
-        ("partitions: {p: }", "['p']: null is not of type"),
         ("partitions: {p: {extras: {nodes: 4}}}", "Additional properties are not allowed ('nodes' was unexpected)"),
-        ("partitions: {p: {features: [logon]}}", "['features'][0]: \"logon\" is not one of"),
-        ("partitions: {p: {extras: {num_nodes: many}}}", "['num_nodes']: \"many\" is not of type"),
         ("partitions: {p: {environs: [intel]}}", "partition 'p' has no environment 'intel'"),
     ],
 )
@@ -346,6 +347,21 @@ def test_wrong_overlay_is_refused_in_one_sentence(foreign, tmp_path, text, says)
     assert made.session.returncode == 1
     assert made.session.output.count(says) == 1, made.session.output
     assert "Traceback" not in made.session.output
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{}", '"partitions" is a required property'),
+        ("- p", "is not of type"),
+        ("partitions: {p: {extra: {}}}", "['partitions']['p']: Additional properties are not allowed ('extra'"),
+        ("partitions: {p: }", "['p']: null is not of type"),
+        ("partitions: {p: {features: [logon]}}", "['features'][0]: \"logon\" is not one of"),
+        ("partitions: {p: {extras: {num_nodes: many}}}", "['num_nodes']: \"many\" is not of type"),
+    ],
+)
+def test_overlay_has_to_fit_its_schema(text, says):
+    assert says in schema_error(OVERLAY, yaml.safe_load(text))
 
 
 def test_overlay_of_an_unknown_system_is_refused(foreign):
@@ -374,39 +390,3 @@ def test_references_differ_by_environment(foreign, kernel_that, tmp_path):
     found = results(["$partition", "num_processes"], least[1.0])
     says = "partition 'centre:here' has several environments (vendor, other): the $index must contain $environ"
     assert all(result == "fail" and says in reason for result, reason in found.values()) and len(found) == 2
-
-
-# Versions of ReFrame
-
-
-@pytest.mark.parametrize(
-    ("versions", "supported"),
-    [(("4.8.4", "4.8.99", "5.0.0", ""), False), (("4.9.0", "4.10.4", "4.11.0-dev.2", "4.99.0"), True)],
-)
-def test_versions_of_reframe(versions, supported):
-    assert [bool(reframe_version.refusal(version)) for version in versions] == [not supported] * 4
-
-
-def test_supported_versions_are_those_of_the_package():
-    [required] = [name for name in metadata.requires("coffeecup") if name.startswith("reframe-hpc")]
-    oldest, before = (".".join(map(str, version)) for version in (reframe_version.OLDEST, reframe_version.BEFORE))
-    assert required.replace(" ", "") in (f"reframe-hpc<{before},>={oldest}", f"reframe-hpc>={oldest},<{before}")
-    assert f"ReFrame {oldest}" in (ROOT / "README.md").read_text()
-
-
-def test_every_file_that_reframe_may_load_first_checks_the_version():
-    """Versions before 4.9 load a file without its package: the import comes before the relative ones, which fail."""
-    for path in (ROOT / "reframe_checks").glob("*.py"):
-        text = path.read_text()
-        if re.search(r"^\s*(from|import) reframe\b", text, re.MULTILINE):
-            place = text.find("\nfrom coffeecup.postprocess import reframe_version  # noqa: F401\n")
-            assert 0 < place < (text.find("\nfrom .") if "\nfrom ." in text else len(text)), path.name
-
-
-def test_every_configuration_checks_the_version_before_its_relative_import():
-    """Versions before 4.9 load a configuration without its package."""
-    check = "\nif not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence\n"
-    check += "    from coffeecup.postprocess import reframe_version  # noqa: F401\n\nfrom "
-    folder = ROOT / "site_configs"
-    paths = [*folder.glob("*/settings.py"), folder / "common" / "templates" / "settings.py.j2"]
-    assert len(paths) > 5 and all(check in path.read_text() for path in paths)
