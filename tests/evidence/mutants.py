@@ -54,7 +54,7 @@ MUTATED = {
     "postprocess/sessions/verdicts.py": ("test_verdicts.py",),
     "postprocess/statistics/means.py": ("test_intervals.py",),
     "postprocess/statistics/medians.py": ("test_intervals.py",),
-    "postprocess/statistics/nodes.py": ("test_nodes.py",),
+    "postprocess/statistics/nodes.py": ("test_nodes.py", "test_nodes_of_logs.py"),
     "postprocess/statistics/shares.py": ("test_intervals.py",),
     "postprocess/references/proposals.py": (
         *("test_any_suite.py", "test_good_runs.py", "test_reference_bounds.py", "test_references.py"),
