@@ -92,11 +92,8 @@ def test_check_of_the_site_demands_the_account_and_then_passes(cluster, made):
 
 @pytest.mark.prove
 def test_a_node_that_is_reserved_since_is_named_as_a_reason(cluster, made):
-    cluster.slurm("scontrol", "update", "ReservationName=upgrade", "Nodes=n[3-4]")
-    try:
+    with cluster.updated("ReservationName=upgrade", Nodes=("n[3-4]", "n4")):
         checked = cluster.site("check", "guarded", **PAID)
-    finally:
-        cluster.slurm("scontrol", "update", "ReservationName=upgrade", "Nodes=n4")
     assert checked.code == 1
     assert "`scontrol show reservation` for nodes that are kept for others" in checked.err
 

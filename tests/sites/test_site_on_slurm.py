@@ -65,13 +65,11 @@ def test_new_site_has_what_slurm_grants_the_user(cluster, made):
 
 
 def test_partition_that_runs_nothing_of_the_user_is_left_out(cluster):
-    cluster.slurm("scontrol", "update", "PartitionName=debug", "AllowAccounts=root")
-    cluster.slurm("scontrol", "update", "PartitionName=phat", "AllowAccounts=chemistry")
-    try:
+    with (
+        cluster.updated("PartitionName=debug", AllowAccounts=("root", "ALL")),
+        cluster.updated("PartitionName=phat", AllowAccounts=("chemistry", "ALL")),
+    ):
         created = cluster.site("new", "without_debug")
-    finally:
-        cluster.slurm("scontrol", "update", "PartitionName=debug", "AllowAccounts=ALL")
-        cluster.slurm("scontrol", "update", "PartitionName=phat", "AllowAccounts=ALL")
     assert "partition debug is left out: it accepts none of your accounts (physics, chemistry)" in created.out
     assert "partition phat needs an account: export COFFEECUP_ACCOUNT=chemistry" in created.out
     assert sorted(partitions(cluster, "without_debug")[1]) == ["phat_thick", "wide"]
@@ -102,23 +100,17 @@ def test_partitions_that_take_no_job_of_the_user_are_left_out_with_the_reason(cl
 
 def test_what_sbatch_refuses_is_left_out_in_its_words(cluster):
     """A partition for reservations only: no setting that is read tells it."""
-    cluster.slurm("scontrol", "update", "PartitionName=phat", "ReqResv=YES")
-    try:
+    with cluster.updated("PartitionName=phat", ReqResv=("YES", "NO")):
         created = cluster.site("new", "untold")
-    finally:
-        cluster.slurm("scontrol", "update", "PartitionName=phat", "ReqResv=NO")
-    assert re.search(
-        r"partition phat is left out: `sbatch --test-only` refuses a job there: .*permission denied", created.out
-    ), created.text
+    told = r"partition phat is left out: `sbatch --test-only` refuses a job there: .*permission denied"
+    assert re.search(told, created.out), created.text
     assert sorted(partitions(cluster, "untold")[1]) == ["debug", "wide"]
 
 
 def test_kinds_of_nodes_without_a_feature_of_their_own_are_one_partition_of_the_smallest(cluster):
-    cluster.slurm("scontrol", "update", "NodeName=n3", "AvailableFeatures=thick", "ActiveFeatures=thick")
-    try:
+    thick = ("thick", "thin")
+    with cluster.updated("NodeName=n3", AvailableFeatures=thick, ActiveFeatures=thick):
         created = cluster.site("new", "mixed")
-    finally:
-        cluster.slurm("scontrol", "update", "NodeName=n3", "AvailableFeatures=thin", "ActiveFeatures=thin")
     extras = partitions(cluster, "mixed")[1]["phat"]["extras"]
     assert (extras["cores_per_node"], extras["num_nodes"], extras["max_nodes"]) == (1, 4, 2)
     assert re.search("look: partitions with several kinds of nodes: cores are those of the smallest", created.out)
@@ -165,11 +157,8 @@ def test_new_site_passes_its_check(cluster, changed):
 def test_a_hidden_partition_that_a_site_names_is_accepted(cluster, changed):
     """Slurm runs jobs there; only its lists leave it out."""
     name = changed(only="wide")
-    cluster.slurm("scontrol", "update", "PartitionName=wide", "Hidden=YES")
-    try:
+    with cluster.updated("PartitionName=wide", Hidden=("YES", "NO")):
         checked = cluster.site("check", name)
-    finally:
-        cluster.slurm("scontrol", "update", "PartitionName=wide", "Hidden=NO")
     assert checked.code == 0, checked.text
 
 
@@ -248,11 +237,8 @@ def test_unknown_account_is_refused_with_those_of_the_user(cluster, changed):
 
 def proven(checked, library, partitions):
     """One job per partition: on two nodes where there are two, four processes, two on each."""
-    jobs = dict(
-        re.findall(
-            r"^ok +job on changed:(\w+), environment mpi, file system \w+: job \d+ on (.*)$", checked.out, re.MULTILINE
-        )
-    )
+    job = r"^ok +job on changed:(\w+), environment mpi, file system \w+: job \d+ on (.*)$"
+    jobs = dict(re.findall(job, checked.out, re.MULTILINE))
     nodes = {"debug": "n1, n2: 4", "phat_thick": r"n\d, n\d: 4", "wide": "n4: 2"}
     assert sorted(jobs) == partitions, checked.text
     for partition, told in jobs.items():
@@ -274,11 +260,8 @@ def test_jobs_prove_a_site_from_its_compute_nodes(cluster, changed):
 def test_jobs_prove_the_partitions_without_a_problem(cluster, changed):
     """A partition that was closed since the site was made costs its own jobs only, and the exit code."""
     name = changed(library="mpich")
-    cluster.slurm("scontrol", "update", "PartitionName=debug", "AllowGroups=daemon")
-    try:
+    with cluster.updated("PartitionName=debug", AllowGroups=("daemon", "ALL")):
         checked = cluster.site("check", name, "--submit", module="mpich")
-    finally:
-        cluster.slurm("scontrol", "update", "PartitionName=debug", "AllowGroups=ALL")
     assert checked.code == 1
     assert "does not run your jobs: it accepts the groups daemon only" in checked.err
     proven(checked, "mpich", ["phat_thick", "wide"])

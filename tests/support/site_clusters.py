@@ -5,7 +5,6 @@ import json
 import os
 import pwd
 import shutil
-import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -13,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
+import builds
 import modules_made
 import pytest
 import slurm_made
-from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, ROOT
+from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, ROOT, without_spack
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,14 @@ class Cluster:
         uid = pwd.getpwnam(slurm_made.USER).pw_uid
         drop = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
         drop += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
-        path = os.pathsep.join(
-            part for part in os.environ["PATH"].split(os.pathsep) if not Path(part, "spack").exists()
-        )
-        home = {"HOME": str(self.tree.parent), "USER": slurm_made.USER, "LOGNAME": slurm_made.USER, "PATH": path}
+        home = {"HOME": str(self.tree.parent), "USER": slurm_made.USER, "LOGNAME": slurm_made.USER}
+        home["PATH"] = without_spack(os.environ["PATH"])
         quicker = {name: value for name, value in os.environ.items() if name.startswith(("CCACHE_", "CMAKE_"))}
         quicker["CCACHE_DIR"] = str(self.tree.parent / "ccache")
-        done = subprocess.run(
+        done = builds.run(
             [*drop, *modules_made.shell(self.modules, module), *command],
             cwd=self.tree,
             env=home | quicker | self.slurm.environment | environment,
-            capture_output=True,
-            text=True,
-            check=False,
             timeout=timeout,
             preexec_fn=lambda: os.sched_setaffinity(0, CORES),
         )
@@ -58,6 +53,16 @@ class Cluster:
     def settings(self, name):
         return self.tree / "site_configs" / name / "settings.py"
 
+    @contextmanager
+    def updated(self, what, **values):
+        """Slurm with other values of a partition or node; `values` are (for the moment, as before)."""
+        update = lambda turn: self.slurm("scontrol", "update", what, *(f"{k}={v[turn]}" for k, v in values.items()))  # noqa: E731
+        update(0)
+        try:
+            yield
+        finally:
+            update(1)
+
 
 READ = "import json, sys; from coffeecup.site_configs.common.tree import read_configuration as read; "
 
@@ -66,10 +71,7 @@ def partitions(cluster, name):
     """The system, partition name to its settings, and the environment, as ReFrame reads them in a process of its own:
     it reads each file once."""
     program = READ + "print(json.dumps(read(sys.argv[1])))"
-    told = subprocess.run(
-        [sys.executable, "-c", program, cluster.settings(name)], capture_output=True, text=True, check=True
-    )
-    configuration = json.loads(told.stdout)
+    configuration = json.loads(builds.run([sys.executable, "-c", program, cluster.settings(name)], check=True).stdout)
     [system], [environment] = configuration["systems"], configuration["environments"]
     return system, {partition["name"]: partition for partition in system["partitions"]}, environment
 
