@@ -335,12 +335,12 @@ def test_jobs_on_this_machine_do_not_overlap(reframe, tmp_path, kernel_that, no_
     assert lines == ["begin", "end"] * (len(lines) // 2)
 
 
+FEWEST = "--methods sendrecv,blocking --patterns ring,random,ping_pong --random-patterns 1"
+
+
 def quick(kernel_that, mpi):
     """The real kernel, with the fewest methods that still give every metric."""
-    return kernel_that(
-        f'exec {mpi.bin}/b_eff "$@" --methods sendrecv,blocking --patterns ring,random,ping_pong --random-patterns 1',
-        ranks="all",
-    )
+    return kernel_that(f'exec {mpi.bin}/b_eff "$@" {FEWEST}', ranks="all")
 
 
 @pytest.mark.parametrize("config", [LOCAL, None], ids=["local configuration", "built-in configuration"])
@@ -358,8 +358,10 @@ def test_real_processes_communicate_at_several_sizes(reframe, config, kernel_tha
         assert not (reframe.folder / ".reframe").exists(), "something was written to the home directory"
 
 
-def test_cmake_builds_out_of_tree_and_the_result_says_so(reframe):
-    session = reframe("-r", *TWO, *SHORT)
+def test_cmake_builds_out_of_tree_and_the_result_says_so(reframe, tmp_path):
+    few = f"--longest-loop 1 --repetitions 1 {FEWEST}".split()
+    here = {"env_vars": [*map(list, OPEN_MPI.items())], "extras": {"sizes": [2], "kernel_options": {"b_eff": few}}}
+    session = reframe("-r", *TWO, *SHORT, config=configuration(tmp_path, here))
     assert session.returncode == 0, session.output
     case = only_case(session)
     assert (case["builder"], case["spack_spec"], case["time_budget"]) == ("cmake", "", 1)
