@@ -17,6 +17,7 @@ import numpy as np
 from coffeecup.postprocess.history.looks import (
     BOUNDS,
     LARGEST_CORRELATION,
+    LEVEL,
     SESSIONS_AFTER,
     SESSIONS_BEFORE,
     SIGNIFICANT,
@@ -62,25 +63,30 @@ def threshold(series: int) -> float:
 
 def usual_correlation(every: list[np.ndarray]) -> float | None:
     """The autocorrelation that is usual at a site, from its series (sessions,): the median over the series, without the
-    changes of level of each; 0 unless it is significant for one series. None if there are too few."""
+    changes of level and the episodes of each; 0 unless it is significant for one series. None if there are too few."""
     long = [series for series in every if len(series) >= SESSIONS_OF_A_SITE]
     if len(long) < SERIES_OF_A_SITE:
         return None
     own = []
     for series in long:
         rest, levels = without_levels(series)
-        own.append(float(raw_correlation(rest[None], np.array([len(series)]), levels)[0]))
+        own.append(float(raw_correlation(rest[None], np.array([len(rest)]), levels)[0]))
     middle, count = float(np.median(own)), float(np.median([len(series) for series in long]))
     return middle if middle > SIGNIFICANT / np.sqrt(count) else 0.0
 
 
 def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
-    """The bounded deviations of a series (sessions,) from its levels, and their number."""
-    rest, parts = np.zeros(len(series)), parts_of(series)
+    """The bounded deviations of a series (sessions,) from its levels without episodes, which are SHORTEST sessions or
+    more beyond the bound, and the number of levels."""
+    rest, parts = [], parts_of(series)
     for begin, end in parts:
-        kept = bounded(series[None, begin:end])[-1][0]
-        rest[begin:end] = kept - kept.mean()
-    return rest, len(parts)
+        part = series[begin:end]
+        kept = bounded(part[None])[LEVEL][0]
+        beyond = np.abs(part - np.median(part)) > np.abs(kept)
+        begins = np.convolve(beyond, np.ones(SHORTEST), "valid") == SHORTEST
+        usual = kept[np.convolve(begins, np.ones(SHORTEST)) == 0]
+        rest.append(usual - usual.mean())
+    return np.concatenate(rest), len(parts)
 
 
 def parts_of(series: np.ndarray) -> list[tuple[int, int]]:
@@ -92,7 +98,7 @@ def parts_of(series: np.ndarray) -> list[tuple[int, int]]:
     parts, levels = [(0, len(series))], []
     while parts:
         begin, end = parts.pop()
-        kept = bounded(series[None, begin:end])[-1]
+        kept = bounded(series[None, begin:end])[LEVEL]
         if end - begin >= SESSIONS_BEFORE + SESSIONS_AFTER:
             place = int(best_places(kept)[0])
             sides = np.array([place, end - begin - place])
@@ -107,7 +113,7 @@ def parts_of(series: np.ndarray) -> list[tuple[int, int]]:
 def deviations(part: np.ndarray) -> np.ndarray:
     """The sums of absolute deviations from the medians of both levels, with the new level of a series (sessions,) from
     each of its sessions on but the first."""
-    kept = bounded(part[None])[-1][0]
+    kept = bounded(part[None])[LEVEL][0]
     forwards, backwards = around_medians(kept), around_medians(kept[::-1])
     return np.array(forwards[:-1]) + backwards[-2::-1]
 
@@ -134,7 +140,7 @@ def around_medians(values: np.ndarray) -> list[float]:
 def best_of(part: np.ndarray) -> int:
     """Where the new level of a series (sessions,) leaves the least absolute deviations. Where running sums tie but for
     rounding, those of each level tell."""
-    sums, kept = deviations(part), bounded(part[None])[-1][0]
+    sums, kept = deviations(part), bounded(part[None])[LEVEL][0]
     ties = np.flatnonzero(sums <= sums.min() + TIE * np.abs(kept).sum()) + 1
     if len(ties) > 1:
         both = ((kept[:at], kept[at:]) for at in ties)
@@ -276,7 +282,7 @@ def placed_in(values: np.ndarray, shift: Shift, rho: float) -> tuple[Shift | Non
 def settled(values: np.ndarray, shifts: list[Shift], limit: float, usual: float | None = None) -> list[Shift]:
     """The changes of one series (sessions,) that all its sessions confirm, with the places that these support best, and
     its episodes. The parts of a drift that was detected several times are one."""
-    lasting, sessions = without_episodes(shifts, len(values))
+    lasting, sessions = without_episodes(shifts := resumed(values, shifts), len(values))
     quiet, kept = values[sessions], []
     for number, shift in enumerate(lasting):
         if shift.drift and kept and kept[-1].drift and kept[-1].deviate * shift.deviate > 0:
@@ -290,6 +296,23 @@ def settled(values: np.ndarray, shifts: list[Shift], limit: float, usual: float 
             kept += confirmed(quiet[begin:end], shift, begin, limit, usual)
     every = [of_sessions(shift, sessions, len(values)) for shift in kept] + [one for one in shifts if one.until]
     return sorted(every, key=lambda shift: shift.index)
+
+
+def resumed(values: np.ndarray, shifts: list[Shift]) -> list[Shift]:
+    """The changes of one series (sessions,) in the order of time. If a step goes back to about the level of an episode
+    within LONGEST sessions after its end, the episode is the begin of the new level."""
+    kept: list[Shift] = []
+    for shift in sorted(shifts, key=lambda one: one.index):
+        last, step = kept[-1] if kept else shift, not (shift.until or shift.drift)
+        if last.until and step and shift.index - last.until <= LONGEST and last.deviate * shift.deviate > 0:
+            since = kept[-2].index if len(kept) > 1 else 0
+            edges = (since, last.index), (last.index, last.until), (shift.index, len(values))
+            before, episode, after = (np.median(values[begin:end]) for begin, end in edges)
+            if abs(after - episode) < abs(after - before):
+                kept[-1] = replace(last, deviate=shift.deviate, ended=last.index, until=0)
+                continue
+        kept.append(shift)
+    return kept
 
 
 def confirmed(part: np.ndarray, shift: Shift, begin: int, limit: float, usual: float | None) -> list[Shift]:

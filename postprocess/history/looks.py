@@ -12,7 +12,9 @@ import numpy as np
 
 SESSIONS_BEFORE = 8  # sessions that establish a level before it can change
 SESSIONS_AFTER = 4  # shorter than this it may be an excursion
-BOUNDS = (2.0, 4.5)  # robust standard deviations from the median, more of which count no more: for small, large steps
+# Robust standard deviations from the median, more of which count no more: for small, large and total losses. LEVEL is
+# the place of the one with which levels, dates and autocorrelation are estimated.
+BOUNDS, LEVEL = (2.0, 4.5, 9.0), 1
 UNSEEN = 0.2  # values at the bound that a series may have beside those that it has shown
 DOUBLINGS, BISECTIONS = 12, 20  # of the interval that contains a saddlepoint
 CANDIDATE = 3.0  # a smaller deviate of the t-test is no change, whatever the distribution of the noise
