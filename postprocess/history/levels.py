@@ -113,7 +113,7 @@ def parts_of(series: np.ndarray) -> list[tuple[int, int]]:
 def deviations(part: np.ndarray) -> np.ndarray:
     """The sums of absolute deviations from the medians of both levels, with the new level of a series (sessions,) from
     each of its sessions on but the first."""
-    kept = bounded(part[None])[LEVEL][0]
+    kept = bounded(part[None])[-1][0]
     forwards, backwards = around_medians(kept), around_medians(kept[::-1])
     return np.array(forwards[:-1]) + backwards[-2::-1]
 
@@ -140,7 +140,7 @@ def around_medians(values: np.ndarray) -> list[float]:
 def best_of(part: np.ndarray) -> int:
     """Where the new level of a series (sessions,) leaves the least absolute deviations. Where running sums tie but for
     rounding, those of each level tell."""
-    sums, kept = deviations(part), bounded(part[None])[LEVEL][0]
+    sums, kept = deviations(part), bounded(part[None])[-1][0]
     ties = np.flatnonzero(sums <= sums.min() + TIE * np.abs(kept).sum()) + 1
     if len(ties) > 1:
         both = ((kept[:at], kept[at:]) for at in ties)

@@ -12,8 +12,8 @@ import numpy as np
 
 SESSIONS_BEFORE = 8  # sessions that establish a level before it can change
 SESSIONS_AFTER = 4  # shorter than this it may be an excursion
-# Robust standard deviations from the median, more of which count no more: for small, large and total losses. LEVEL is
-# the place of the one with which levels, dates and autocorrelation are estimated.
+# Robust standard deviations from the median, more of which count no more: for small and large changes, and for those
+# larger than the bound at the place LEVEL, with which levels, dates and autocorrelation are estimated.
 BOUNDS, LEVEL = (2.0, 4.5, 9.0), 1
 UNSEEN = 0.2  # values at the bound that a series may have beside those that it has shown
 DOUBLINGS, BISECTIONS = 12, 20  # of the interval that contains a saddlepoint
@@ -48,11 +48,16 @@ def spread_of(values: np.ndarray) -> np.ndarray:
     return QUARTILES_TO_SIGMA * (high - low)
 
 
+def spread_within(values: np.ndarray) -> np.ndarray:
+    """The robust standard deviation (series, 1) of values (series, sessions) without a change of level, which does not
+    affect the differences of neighbours."""
+    return np.minimum(spread_of(values), spread_of(np.diff(values, axis=1)) / np.sqrt(2))
+
+
 def bounded(values: np.ndarray) -> list[np.ndarray]:
     """Values (series, sessions) minus their median, bounded to each of BOUNDS, robust standard deviations, where these
-    are not 0. Differences of neighbours tell them, which a change of level does not affect."""
-    centred = values - np.median(values, axis=1, keepdims=True)
-    spread = np.minimum(spread_of(values), spread_of(np.diff(values, axis=1)) / np.sqrt(2))
+    are not 0."""
+    centred, spread = values - np.median(values, axis=1, keepdims=True), spread_within(values)
     limits = [np.where(spread > 0, bound * spread, np.inf) for bound in BOUNDS]
     return [np.clip(centred, -most, most) for most in limits]
 
@@ -94,12 +99,13 @@ def look(values: np.ndarray, usual: float | None = None, limit: float = CANDIDAT
     autocorrelation that is `usual` at the site. Deviates of a step up to `limit` are those of the t-test."""
     middle, rounding = np.median(values, axis=1), least_squares(values)
     step, place, step_size = np.zeros((3, len(values)))
-    every = bounded(values)
+    every, spread = bounded(values), spread_within(values)[:, 0]
     for kept, bound in zip(every, BOUNDS):
         at = best_places(kept)
         size = difference_of_medians(values, at)
         deviate = step_at(kept, at, bound, rounding, usual, limit)
         better = (deviate * size > 0) & (np.abs(deviate) > np.abs(step))
+        better &= (bound <= BOUNDS[LEVEL]) | (np.abs(size) > bound * spread)
         step, place, step_size = (np.where(better, *pair) for pair in ((deviate, step), (at, place), (size, step_size)))
     drift, drift_size = drift_of(every[0], rounding, usual)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -133,8 +133,8 @@ def test_autocorrelation_of_known_series():
 
 @pytest.mark.parametrize(("length", "own"), [(5, False), (2, True)])
 def test_episodes_are_no_autocorrelation(length, own):
-    """White noise with an outage in every 30 sessions: of at least 3 it is no noise. Two neighbours that are low, at the
-    bound of 4.5, give 1 / 30 * 4.5^2 = 0.68 of 1 + 2 * 0.68: an autocorrelation of 0.29."""
+    """White noise with an outage in every 30 sessions: three or more are no noise. Two low neighbours, at the bound of
+    4.5, give 1 / 30 * 4.5^2 = 0.68 of 1 + 2 * 0.68: an autocorrelation of 0.29."""
     values = np.random.default_rng(8).standard_normal((40, 180))
     for place in range(length):
         values[:, 10 + place :: 30] -= 20
@@ -197,9 +197,8 @@ def test_a_mean_that_contradicts_the_medians_is_no_step():
 @pytest.mark.parametrize("low", [0.1, 0.2, 0.3])
 def test_a_gain_with_many_low_nights_is_no_loss(low):
     """200 histories of 2 % noise in which 8 % of nights reach a half; after 40 nights a gain of 20 %, of which a share
-    of nights has a third less. A loss is found first only where low nights are together by chance, four of the last five, which
-    is so with a probability of at most 26 * 5 * low^4 * (1 - low) in 30 nights; its nights are lower than those
-    before."""
+    of nights has a third less. A loss is found first only where low nights are together by chance, four of five, with a
+    probability of at most 26 * 5 * low^4 * (1 - low) in 30 nights; its nights are lower than those before."""
     rng = np.random.default_rng(int(100 * low))
     values = 1000 * (1 + 0.02 * rng.standard_normal((200, 70)))
     values[rng.random(values.shape) < 0.08] *= 0.5
@@ -304,6 +303,24 @@ def test_a_total_loss_is_found_among_low_nights(after, found):
     values[4:100:8] *= 0.5
     values[100:] *= 0.01
     assert len(changes(values[: 100 + after], HIGHER, 24)) == found
+
+
+@pytest.mark.parametrize(("deviations", "more"), [(8.8, False), (9.2, True)])
+def test_only_a_loss_beyond_the_widest_bound_counts_with_it(deviations, more):
+    """Low nights as above, then twelve so many robust standard deviations below the level; they are by quartiles of
+    values or of the differences of neighbours."""
+    values = noise(112, 0.08)
+    values[3:100:8] *= 0.5
+    values[4:100:8] *= 0.5
+    level, values[100:] = np.median(values[:100]), 0
+    quartiles = [np.quantile(some, [0.25, 0.75]) for some in (values, np.diff(values) / np.sqrt(2))]
+    values[100:] = level - deviations * min(high - low for low, high in quartiles) / 1.349
+    every, rounding = looks.bounded(values[None]), looks.least_squares(values[None])
+    steps = [
+        looks.step_at(kept, looks.best_places(kept), bound, rounding, 0.0)[0] for kept, bound in zip(every, (2, 4.5, 9))
+    ]
+    assert steps[2] < min(steps[:2]) - 0.1
+    assert look(values[None], 0.0).step[0] == pytest.approx(min(steps[: 2 + more]))
 
 
 @pytest.mark.parametrize("seed", range(5))
