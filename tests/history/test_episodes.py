@@ -9,7 +9,8 @@ from sessions_made import database, nights
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule, changes, episodes
-from coffeecup.postprocess.history.levels import detections, end_of, settled, threshold
+from coffeecup.postprocess.history.levels import detections, end_of, settled, threshold, usual_correlation
+from coffeecup.postprocess.history.looks import best_places, bounded, least_squares, look, step_at
 from coffeecup.postprocess.history.noise import residuals
 
 HIGHER = Rule(Better.HIGHER)
@@ -125,3 +126,40 @@ def test_slow_first_nights_hide_no_later_loss(first):
     )
     [loss] = changes(values, HIGHER)
     assert abs(loss.index - 40 - first) <= 1 and loss.relative == pytest.approx(-0.2, abs=0.03)
+
+
+@pytest.mark.parametrize(("length", "own"), [(5, False), (2, True)])
+def test_episodes_are_no_autocorrelation(length, own):
+    """White noise with an outage in every 30 sessions: three or more are no noise. Two low neighbours, at the bound of
+    4.5, give 1 / 30 * 4.5^2 = 0.68 of 1 + 2 * 0.68: an autocorrelation of 0.29."""
+    values = np.random.default_rng(8).standard_normal((40, 180))
+    for place in range(length):
+        values[:, 10 + place :: 30] -= 20
+    assert usual_correlation(list(values)) == pytest.approx(0.29 if own else 0.0, abs=0.06)
+
+
+@pytest.mark.parametrize(("after", "found"), [(4, 0), (12, 1)])
+def test_a_total_loss_is_found_among_low_nights(after, found):
+    """Two nights of each eight are at half of the level, six standard deviations low, beyond LEVEL's bound as a total
+    loss: 1 % of the level is 12 of them low."""
+    values = 1000 * (1 + 0.08 * np.random.default_rng(1).standard_normal(120))
+    values[3:100:8] *= 0.5
+    values[4:100:8] *= 0.5
+    values[100:] *= 0.01
+    assert len(changes(values[: 100 + after], HIGHER, 24)) == found
+
+
+@pytest.mark.parametrize(("deviations", "more"), [(8.8, False), (9.2, True)])
+def test_only_a_loss_beyond_the_widest_bound_counts_with_it(deviations, more):
+    """Low nights as above, then twelve so many robust standard deviations below the level; they are by quartiles of
+    values or of the differences of neighbours."""
+    values = 1000 * (1 + 0.08 * np.random.default_rng(1).standard_normal(112))
+    values[3:100:8] *= 0.5
+    values[4:100:8] *= 0.5
+    level, values[100:] = np.median(values[:100]), 0
+    quartiles = [np.quantile(some, [0.25, 0.75]) for some in (values, np.diff(values) / np.sqrt(2))]
+    values[100:] = level - deviations * min(high - low for low, high in quartiles) / 1.349
+    every, rounding = bounded(values[None]), least_squares(values[None])
+    steps = [step_at(kept, best_places(kept), bound, rounding, 0.0)[0] for kept, bound in zip(every, (2, 4.5, 9))]
+    assert steps[2] < min(steps[:2]) - 0.1
+    assert look(values[None], 0.0).step[0] == pytest.approx(min(steps[: 2 + more]))

@@ -131,16 +131,6 @@ def test_autocorrelation_of_known_series():
     assert levels.usual_correlation(list(values[:10])) == pytest.approx(0.6, abs=0.05)
 
 
-@pytest.mark.parametrize(("length", "own"), [(5, False), (2, True)])
-def test_episodes_are_no_autocorrelation(length, own):
-    """White noise with an outage in every 30 sessions: three or more are no noise. Two low neighbours, at the bound of
-    4.5, give 1 / 30 * 4.5^2 = 0.68 of 1 + 2 * 0.68: an autocorrelation of 0.29."""
-    values = np.random.default_rng(8).standard_normal((40, 180))
-    for place in range(length):
-        values[:, 10 + place :: 30] -= 20
-    assert levels.usual_correlation(list(values)) == pytest.approx(0.29 if own else 0.0, abs=0.06)
-
-
 @pytest.mark.parametrize(("rho", "expected"), [(0.0, 0.0), (0.5, 0.5)])
 def test_two_changes_of_level_are_no_autocorrelation(rho, expected):
     """Autoregressive series with a loss after 60 sessions and the return from it after 120."""
@@ -292,35 +282,6 @@ def test_a_drop_to_half_is_found_where_most_values_are_the_same():
     rates = [21.1, 21.1, 21.1, 20.6, 21.1, 20.7, *[21.1] * 6, 10.6, 10.6, 10.3, 10.5, 10.6, 10.6]
     [change] = changes(np.array(rates), HIGHER, 4)
     assert (change.index, change.before, round(change.after, 2)) == (12, 21.1, 10.6)
-
-
-@pytest.mark.parametrize(("after", "found"), [(4, 0), (12, 1)])
-def test_a_total_loss_is_found_among_low_nights(after, found):
-    """Two nights of each eight are at half of the level, six standard deviations low, beyond LEVEL's bound as a total
-    loss: 1 % of the level is 12 of them low."""
-    values = noise(120, 0.08)
-    values[3:100:8] *= 0.5
-    values[4:100:8] *= 0.5
-    values[100:] *= 0.01
-    assert len(changes(values[: 100 + after], HIGHER, 24)) == found
-
-
-@pytest.mark.parametrize(("deviations", "more"), [(8.8, False), (9.2, True)])
-def test_only_a_loss_beyond_the_widest_bound_counts_with_it(deviations, more):
-    """Low nights as above, then twelve so many robust standard deviations below the level; they are by quartiles of
-    values or of the differences of neighbours."""
-    values = noise(112, 0.08)
-    values[3:100:8] *= 0.5
-    values[4:100:8] *= 0.5
-    level, values[100:] = np.median(values[:100]), 0
-    quartiles = [np.quantile(some, [0.25, 0.75]) for some in (values, np.diff(values) / np.sqrt(2))]
-    values[100:] = level - deviations * min(high - low for low, high in quartiles) / 1.349
-    every, rounding = looks.bounded(values[None]), looks.least_squares(values[None])
-    steps = [
-        looks.step_at(kept, looks.best_places(kept), bound, rounding, 0.0)[0] for kept, bound in zip(every, (2, 4.5, 9))
-    ]
-    assert steps[2] < min(steps[:2]) - 0.1
-    assert look(values[None], 0.0).step[0] == pytest.approx(min(steps[: 2 + more]))
 
 
 @pytest.mark.parametrize("seed", range(5))
