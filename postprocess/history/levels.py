@@ -77,7 +77,7 @@ def usual_correlation(every: list[np.ndarray]) -> float | None:
 
 def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
     """The bounded deviations of a series (sessions,) from its levels without episodes, which are SHORTEST sessions or
-    more beyond the bound, and the number of levels."""
+    more beyond the bound and at most half of a level, and the number of levels."""
     rest, parts = [], parts_of(series)
     for begin, end in parts:
         part = series[begin:end]
@@ -85,6 +85,8 @@ def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
         beyond = np.abs(part - np.median(part)) > np.abs(kept)
         begins = np.convolve(beyond, np.ones(SHORTEST), "valid") == SHORTEST
         usual = kept[np.convolve(begins, np.ones(SHORTEST)) == 0]
+        if 2 * len(usual) < len(kept):
+            usual = kept
         rest.append(usual - usual.mean())
     return np.concatenate(rest), len(parts)
 

@@ -138,6 +138,14 @@ def test_episodes_are_no_autocorrelation(length, own):
     assert usual_correlation(list(values)) == pytest.approx(0.29 if own else 0.0, abs=0.06)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_level_that_is_beyond_the_bound_for_the_most_part_is_no_episode():
+    """On a line, the differences of neighbours are nearly the same: all values are many of their robust standard
+    deviations from the median, half of them on each side, and as much as all neighbours but two."""
+    lines = [np.arange(20.0) + 1e-6 * np.sin(np.arange(20.0) + seed) for seed in range(10)]
+    assert usual_correlation(lines) == pytest.approx(0.9, abs=0.001)
+
+
 @pytest.mark.parametrize(("after", "found"), [(4, 0), (12, 1)])
 def test_a_total_loss_is_found_among_low_nights(after, found):
     """Two nights of each eight are at half of the level, six standard deviations low, beyond LEVEL's bound as a total
