@@ -16,7 +16,11 @@ LOOKS = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))  # of the k
 
 def middle_half(groups) -> pd.DataFrame:
     """The median of each group of values, and the range of half of them."""
-    return groups.quantile([0.25, 0.5, 0.75]).unstack().set_axis(["quarter", "median", "three_quarters"], axis=1)
+    return groups.agg(
+        quarter=lambda values: values.quantile(0.25),
+        median="median",
+        three_quarters=lambda values: values.quantile(0.75),
+    )
 
 
 def impact_over_sizes(scores: list[Score], kinds: Sequence[str], name: str, label: str) -> Figure:
