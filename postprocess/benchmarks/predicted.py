@@ -134,11 +134,6 @@ def kind_of(link: str) -> str:
     return " ".join(word for word in link.split() if not word.strip(",").isdigit()).replace(" ,", ",").rstrip(",")
 
 
-def as_objects(predictions: list[Prediction]) -> list[dict]:
-    """In JSON's types."""
-    return msgspec.to_builtins(predictions)
-
-
 def as_object(comparison: Comparison) -> dict:
     """In JSON's types: the prediction, and the run's own values apart from it."""
     shown = {"run": comparison.run, "run_over_predicted": comparison.ratios, "run_patterns": comparison.patterns}

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from coffeecup.postprocess.cli.common import (
     USAGE,
     AsJson,
+    as_usage,
     can_be_written,
     command_line,
     exit_codes,
@@ -89,7 +90,7 @@ def evaluate(
         raise typer.BadParameter(f"--output must end in .html, not {printable(output.name)}")
     if not (sessions or explain or dry_run):
         raise typer.BadParameter("name the sessions to evaluate, or choose --explain or --dry-run")
-    try:
+    with as_usage(ContractError, LogError, PdfError, SigningError):
         agreed = read_contract(contract)
         if explain:
             typer.echo("\n".join(map(printable, sentences.explain(agreed))))
@@ -102,8 +103,6 @@ def evaluate(
             return
         with writing(output):
             written = acceptance_page.write(reached, output, pdf, sbom)
-    except (ContractError, LogError, PdfError, SigningError) as error:
-        raise typer.BadParameter(str(error)) from None
     if as_json:
         print_json(written.result)
     else:
@@ -136,7 +135,7 @@ def begin(
 
     if after and abandoned:
         raise typer.BadParameter("--after and --abandoned exclude each other")
-    try:
+    with as_usage(ContractError, LogError, SigningError):
         agreed, ledger = read_contract(contract), ledger_path(contract)
         if after:
             load_report(after)
@@ -146,8 +145,6 @@ def begin(
             entry = begin_session(agreed, file_sha256(after) if after else None, abandoned)
         if key:
             sign(ledger, key)
-    except (ContractError, LogError, SigningError) as error:
-        raise typer.BadParameter(str(error)) from None
     typer.echo(
         f"Session {entry.number} of {printable(agreed.title)} has begun. Set its nonce where ReFrame starts:", err=True
     )

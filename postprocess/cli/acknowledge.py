@@ -10,6 +10,7 @@ import typer
 from coffeecup.postprocess.cli.common import (
     USAGE,
     Thresholds,
+    as_usage,
     can_be_written,
     exit_codes,
     judged,
@@ -87,14 +88,12 @@ def acknowledge(
     cases, table = selection.tables(systems=True, entries=known)
     chosen = None
     if kind in ("acknowledged", "accepted"):
-        chosen = alarming(selection, (cases, table), thresholds, known, event)
+        chosen = alarming(cases, table, thresholds, known, event)
         stated |= of_event(chosen, kind)
     elif system is None:
         stated["system"] = the_system(cases)
-    try:
+    with as_usage(ValueError):
         entry = entry_of({name: value for name, value in stated.items() if value is not None})
-    except ValueError as error:
-        raise typer.BadParameter(printable(str(error))) from None
     if until and until.date() < datetime.now(UTC).date():
         raise typer.BadParameter(f"--until: {until:%Y-%m-%d} has passed")
     if not entry.is_at(cases if kind == "maintenance" else table).any():
@@ -107,17 +106,12 @@ def acknowledge(
 
 
 def alarming(
-    selection: Selection,
-    tables: "tuple[pd.DataFrame, pd.DataFrame]",
-    thresholds: Path | None,
-    known: list,
-    name: str | None,
+    cases: "pd.DataFrame", table: "pd.DataFrame", thresholds: Path | None, known: list, name: str | None
 ) -> "Event":
     """The event of this name that alarms. Raises BadParameter if there is none."""
     from coffeecup.postprocess.history.change_points import session_values
 
-    cases, table = tables
-    found, _, _ = judged(session_values(table), cases, selection.examined(cases), thresholds, known)
+    found, _, _ = judged(session_values(table), cases, thresholds, known)
     named = {one.name: one for one in found if one.alarms}
     if name not in named:
         valid = "; ".join(map(printable, named)) or "none alarms"

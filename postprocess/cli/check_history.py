@@ -96,7 +96,7 @@ def check_history(
         )
     missing, old = without_value(tests), too_old(cases, max_age)
     values = valued(table, facts)
-    found, rules, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
+    found, rules, remarks = judged(values, cases, thresholds, entries)
     suspected = unexpected(suspicions(values, [one for event in found for one in event.findings], rules), entries)
     if confirm_suspected:
         newest = cases["session_time"].max()
@@ -117,11 +117,10 @@ def check_history(
 def objects(found: list, suspected: "pd.DataFrame", remarks: list[str]) -> dict:
     """Events, their changes, what is suspected, and remarks as plain values."""
     from coffeecup.postprocess.history.table import SERIES
-    from coffeecup.postprocess.reports.changes import as_object, event_object
+    from coffeecup.postprocess.reports import changes
 
     return {
-        "events": list(map(event_object, found)),
-        "changes": [as_object(finding, event) for event in found for finding in event.findings],
+        **changes.objects(found),
         "suspected": suspected.reindex(columns=[*SERIES, *SUSPECTED]),
         "remarks": remarks,
     }

@@ -16,7 +16,7 @@ import orjson
 import typer
 import typer.core
 
-from coffeecup.postprocess.logs.paths import files_below
+from coffeecup.postprocess.logs.paths import files_below, replace_text
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.show.words import printable
 
@@ -41,6 +41,15 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise typer.BadParameter(f"cannot write {printable(str(path))}: {error.strerror}") from None
+
+
+@contextmanager
+def as_usage(*errors: type[Exception]) -> Iterator[None]:
+    """Raises BadParameter for errors that say what is wrong with the arguments or files."""
+    try:
+        yield
+    except errors as error:
+        raise typer.BadParameter(printable(str(error))) from None
 
 
 def can_be_written(path: Path | None) -> Path | None:
@@ -204,15 +213,6 @@ def write_text(path: Path, text: str) -> None:
     typer.echo(f"wrote {printable(str(path))}", err=True)
 
 
-def replace_text(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
 def write_figures(folder: Path, figures: "Iterable[tuple[str, Figure]]") -> None:
     """Pairs of what the files' names begin with, and a figure. Prints the paths to the standard error output."""
     with writing(folder):
@@ -240,10 +240,8 @@ def compared_with(design: Path | None, calibrate: list[Path] | None) -> "Designs
 
     if calibrate and not design:
         raise typer.BadParameter("--calibrate calibrates a design: add --design FILE")
-    try:
+    with as_usage(DesignError, LogError):
         return Designs(read_machines(design) if design else [], calibrating(calibrate))
-    except (DesignError, LogError) as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def need_comparison(design: Path | None, results: list, compared: list[list]) -> None:
@@ -283,32 +281,22 @@ def leave(results: list, failed: bool = False) -> None:
     raise typer.Exit(1 if errors or failed else 0)
 
 
-def changes_of(values: "pd.DataFrame") -> list:
-    """The changes in a table of session values; imports pandas."""
-    from coffeecup.postprocess.history import change_points
-
-    return change_points.findings(values)
-
-
 def judged(
-    values: "pd.DataFrame",
-    cases: "pd.DataFrame",
-    examined: "pd.DataFrame",
-    thresholds: Path | None,
-    entries: "list[Entry]",
+    values: "pd.DataFrame", cases: "pd.DataFrame", thresholds: Path | None, entries: "list[Entry]"
 ) -> "tuple[list[Event], RuleOf, list[str]]":
     """The events with a site's thresholds, its entries on events and the slow nodes that explain them, the rules that
-    follow from the thresholds, and remarks. `examined` is Selection.examined. Raises BadParameter if a file cannot be
-    used."""
+    follow from the thresholds, and remarks. Nodes are those of all `cases`, whatever the filters of results: another
+    benchmark or partition may tell why a metric changed. Raises BadParameter if a file cannot be used."""
     from coffeecup.postprocess.history import change_points, events
     from coffeecup.postprocess.history.acknowledgements import acknowledged, maintained
     from coffeecup.postprocess.history.comparable import changed_units
     from coffeecup.postprocess.history.explanations import explained
+    from coffeecup.postprocess.history.nodes import examined
     from coffeecup.postprocess.history.table import SERIES
     from coffeecup.postprocess.reports.changes import remarks
 
     rules = site_rules(thresholds)
-    found = explained(events.events(values, change_points.findings(values, rules)), examined, values)
+    found = explained(events.events(values, change_points.findings(values, rules)), examined(cases), values)
     known, notes = acknowledged(found, entries, values, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
     units, unknown = changed_units(values), change_points.undirected(values, rules)
@@ -330,10 +318,8 @@ def valued(table: "pd.DataFrame", facts: Path | None) -> "pd.DataFrame":
     from coffeecup.postprocess.history.site_files import SiteFileError
 
     values = session_values(table)
-    try:
+    with as_usage(SiteFileError):
         return with_facts(values, read_facts(facts)) if facts else values
-    except SiteFileError as error:
-        raise typer.BadParameter(printable(str(error))) from None
 
 
 def site_rules(thresholds: Path | None) -> "SiteRules":
@@ -347,7 +333,5 @@ def site_entries(path: Path | None, kind: Any) -> list:
     """The entries of a site's file, none without a file. Raises BadParameter if it cannot be used."""
     from coffeecup.postprocess.history.site_files import SiteFileError, read_list
 
-    try:
+    with as_usage(SiteFileError):
         return read_list(path, kind) if path else []
-    except SiteFileError as error:
-        raise typer.BadParameter(printable(str(error))) from None

@@ -53,7 +53,7 @@ def export(
     entries = known_entries(acknowledged)
     cases, table = selection.tables(systems=True, entries=entries)
     values, tests = session_values(table), selection.tests_in(completeness(cases, entries=entries))
-    found, _, _ = judged(values, cases, selection.examined(cases), thresholds, entries)
+    found, _, _ = judged(values, cases, thresholds, entries)
     if openmetrics:
         findings = [finding for event in found for finding in event.findings]
         write_text(openmetrics, exports.openmetrics(standing(values, findings, cases, entries), tests, found))

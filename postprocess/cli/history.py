@@ -61,7 +61,7 @@ def history(
     missing = without_value(selection.tests_in(completeness(cases, entries=entries)))
     found, remarks = [], []
     if not last:
-        found, _, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
+        found, _, remarks = judged(values, cases, thresholds, entries)
     if as_json:
         more = {"newest": compared(cases, values)} if last else of_series(cases, values, found, entries)
         print_json({"missing": missing, **more})
@@ -131,12 +131,11 @@ def comparison(front: "pd.DataFrame") -> list[str]:
 def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, entries: list) -> dict:
     """The state of every series, the events, their changes, and what else changed in the sessions."""
     from coffeecup.postprocess.history.standing import standing
-    from coffeecup.postprocess.reports.changes import as_object, event_object
+    from coffeecup.postprocess.reports import changes
 
     return {
         "series": standing(values, [finding for event in found for finding in event.findings], cases, entries),
-        "events": list(map(event_object, found)),
-        "changes": [as_object(finding, event) for event in found for finding in event.findings],
+        **changes.objects(found),
         "circumstances": circumstances(values),
     }
 

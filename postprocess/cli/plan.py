@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.cli.common import USAGE, AsJson, Thresholds, exit_codes, print_json, site_rules
+from coffeecup.postprocess.cli.common import USAGE, AsJson, Thresholds, as_usage, exit_codes, print_json, site_rules
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 from coffeecup.postprocess.show.words import printable
 
@@ -99,10 +99,8 @@ def read(selection: Selection, thresholds: Path | None) -> "tuple[Candidates, li
         raise typer.BadParameter(f"a mode is for one system, and these sessions are of {names}: choose with --system")
     rules = site_rules(thresholds)
     wanted = table["case"].isin(chosen["case"])
-    try:
+    with as_usage(ValueError):
         found = candidates(table, rules, wanted, selection.metric)
-    except ValueError as error:
-        raise typer.BadParameter(printable(str(error))) from None
     unknown = [noise.series | {"unit": ""} for noise in found.series if noise.rule.better == Better.UNKNOWN]
     unused = rules.unused([noise.series for noise in found.series])
     return found, [undirected(unknown)] * bool(unknown) + [
@@ -115,12 +113,10 @@ def mode_of(selection: Selection, made: "Plan", name: str) -> tuple[dict, list[s
     from coffeecup.site_configs.common.planned_mode import ModeError, mode
 
     commands = {session.uuid: session.cmdline for session in selection.sessions}
-    try:
+    with as_usage(ModeError):
         content, unknown = mode(
             name, [(test.name, commands[test.session]) for test in made.choice.tests], made.choice.repeats
         )
-    except ModeError as error:
-        raise typer.BadParameter(printable(str(error))) from None
     return content, [
         f"The sessions used the mode {printable(repr(foreign))} of another configuration: add its options to the mode."
         for foreign in unknown

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
+import msgspec
 import typer
 
 from coffeecup.postprocess.cli.common import (
@@ -12,6 +13,7 @@ from coffeecup.postprocess.cli.common import (
     Calibrate,
     Figures,
     RMax,
+    as_usage,
     calibrating,
     can_be_written,
     exit_codes,
@@ -75,24 +77,22 @@ def predict(
     write_platform: PlatformFile = None,
 ) -> None:
     """Predict the results of a machine from the numbers of an offer. Nothing is measured or simulated."""
-    from coffeecup.postprocess.benchmarks.predicted import PredictionError, as_objects
+    from coffeecup.postprocess.benchmarks.predicted import PredictionError
     from coffeecup.postprocess.designs.design import DesignError
     from coffeecup.postprocess.designs.simgrid import PlatformError
     from coffeecup.postprocess.reports import predictions as shown
 
     options = {"network": network, "nodes": nodes, "per_node": per_node, "nic": nic, "latency": latency}
     stated = {key: value for key, value in options.items() if value is not None} | fields(other or [])
-    try:
+    with as_usage(DesignError, PredictionError, PlatformError, LogError):
         machines = designs(file, stated, taper or [])
         if write_platform:
             write(write_platform, machines)
             return
         curves = predicted(machines, calibrating(calibrate), r_max, processes, bool(figures))
-    except (DesignError, PredictionError, PlatformError, LogError) as error:
-        raise typer.BadParameter(str(error)) from None
     full = [curve[-1] for curve in curves]
     if as_json:
-        print_json(as_objects(full))
+        print_json(msgspec.to_builtins(full))
     else:
         typer.echo(shown.terminal_text(full), nl=False)
     if figures:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import USAGE, AsJson, can_be_written, changes_of, exit_codes, print_json, writing
+from coffeecup.postprocess.cli.common import USAGE, AsJson, as_usage, can_be_written, exit_codes, print_json, writing
 from coffeecup.postprocess.cli.reference_options import (
     Coverage,
     Environ,
@@ -131,10 +131,8 @@ def are_simulated(values: "pd.DataFrame") -> bool:
     from coffeecup.postprocess.history.table import SERIES
     from coffeecup.postprocess.references.good_runs import simulated
 
-    try:
+    with as_usage(ValueError):
         found = simulated(values)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
     if found and (values.groupby(SERIES, observed=True)["value"].nunique() > 1).any():
         raise typer.BadParameter(
             "the simulated sessions differ, although simulated time has no noise: the kernel, SimGrid or the platform "
@@ -145,9 +143,10 @@ def are_simulated(values: "pd.DataFrame") -> bool:
 
 def refuse_changes(values: "pd.DataFrame") -> None:
     """Raises BadParameter if a series changed its level: a reference of both levels describes neither."""
+    from coffeecup.postprocess.history import change_points
     from coffeecup.postprocess.reports.changes import place
 
-    for finding in changes_of(values):
+    for finding in change_points.findings(values):
         raise typer.BadParameter(
             f"{place(finding.series)}: {finding.change.relative:+.1%} since {finding.time:%Y-%m-%d %H:%M} UTC: a "
             f"reference describes one level; use --valid-from {finding.time:%Y-%m-%d} for the new one, or "
@@ -204,10 +203,8 @@ def loaded(file: Path, benchmark: str) -> dict:
     """The content of a reference file. Raises BadParameter if it is not one."""
     from coffeecup.postprocess.references.files import ReferenceFileError, load
 
-    try:
+    with as_usage(ReferenceFileError):
         return load(file, benchmark)
-    except ReferenceFileError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 @exit_codes({0: "every metric has a reference, and every reference is used and can fail", 1: "a gap", 2: USAGE})

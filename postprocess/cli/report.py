@@ -14,6 +14,7 @@ from coffeecup.postprocess.cli.common import (
     Figures,
     Logs,
     OutputPage,
+    as_usage,
     command_line,
     compared_with,
     exit_codes,
@@ -44,10 +45,8 @@ def report(
     from coffeecup.postprocess.reports import page
     from coffeecup.postprocess.sessions.verdicts import read_session
 
-    try:
+    with as_usage(LogError):
         cases = read_session(session) if session else None
-    except LogError as error:
-        raise typer.BadParameter(str(error)) from None
     items = page.items(logs_below(logs), compared_with(design, calibrate))
     need_comparison(design, [item.result for item in items], [item.comparisons for item in items])
     write_text(output, page.html(items, cases, command_line()))

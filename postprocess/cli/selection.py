@@ -120,13 +120,6 @@ class Selection:
         chosen = matching(matching(cases, "partition", self.partition), "benchmark", self.benchmark)
         return cases, matching(table[table["case"].isin(chosen["case"])], "metric", self.metric)
 
-    def examined(self, cases: "pd.DataFrame") -> "pd.DataFrame":
-        """A row per session, test and node that a test case examined (history.nodes), whatever the filters of results:
-        another benchmark or partition may tell why a metric changed."""
-        from coffeecup.postprocess.history.nodes import examined
-
-        return examined(cases)
-
     def values(self) -> "pd.DataFrame":
         """The selected rows of the history table. Raises BadParameter if none has a value."""
         _, table = self.tables()

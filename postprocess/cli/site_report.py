@@ -69,7 +69,7 @@ def site_report(
     values = valued(table, facts)
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
-    found, _, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
+    found, _, remarks = judged(values, cases, thresholds, entries)
     try:
         tests = selection.tests_in(completeness(cases, entries=entries))
         nodes, servers = node_table(table), server_table(table)

@@ -34,3 +34,13 @@ def content(path: Path, largest: int) -> bytes:
     if not path.is_dir() and regular(path).stat().st_size > largest:
         raise OSError(errno.EFBIG, f"larger than {size(largest)}", str(path))
     return path.read_bytes()
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file in one step: a full disk or a signal leaves it as it was. Raises OSError."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.logs.paths import regular
+from coffeecup.postprocess.logs.paths import regular, replace_text
 from coffeecup.postprocess.logs.trees import TreeError, parsed
 from coffeecup.postprocess.references.proposals import COLUMNS, VARIANT
 from coffeecup.postprocess.show.words import printable
@@ -108,17 +108,10 @@ def is_number(value) -> bool:
 
 
 def save(path: Path, content: dict, benchmark: str) -> None:
-    """Writes the file atomically: a full disk or a signal leaves it as it was. Raises OSError."""
-    text = HEADER.format(benchmark=benchmark) + yaml.dump(
-        content, Dumper=Compact, sort_keys=False, width=140, allow_unicode=True
-    )
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    """Writes the file, and its folder. Raises OSError."""
+    text = yaml.dump(content, Dumper=Compact, sort_keys=False, width=140, allow_unicode=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_text(path, HEADER.format(benchmark=benchmark) + text)
 
 
 class Compact(yaml.SafeDumper):

@@ -3,16 +3,12 @@
 the same."""
 
 import hashlib
-import io
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
 import orjson
-from rich import box
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from coffeecup import __version__
@@ -22,6 +18,7 @@ from coffeecup.postprocess.reports.acceptance_object import as_object
 from coffeecup.postprocess.reports.software_bill import counts, software_bill
 from coffeecup.postprocess.show.html import environment
 from coffeecup.postprocess.show.pdf import print_page
+from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import printable
 
 MOST_GAPS, MOST_RUNS = 4, 8  # of all gaps on the first page, and of a clause's runs beside its verdict
@@ -126,9 +123,7 @@ def alike(logs: list[dict], keys: tuple[str, ...]) -> list[tuple[list[int], dict
 
 def terminal_text(acceptance: Acceptance) -> str:
     """A table of the clauses, followed by the reasons why runs were refused; 80 columns."""
-    text = io.StringIO()
-    console = Console(file=text, force_terminal=Console().is_terminal, width=max(80, Console().width))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = simple_table()
     table.add_column("clause", overflow="fold")
     table.add_column("result")
     table.add_column("why", overflow="fold")
@@ -137,12 +132,9 @@ def terminal_text(acceptance: Acceptance) -> str:
     for relation in acceptance.relations:
         table.add_row(Text(printable(relation.relation.name)), relation.outcome, Text(printable(relation.sentence)))
     headline = f"{acceptance.contract.title}: {acceptance.outcome}; {acceptance.left_out}"
-    console.print(Text(printable(headline), style="bold"), table)
-    for notice in [*acceptance.gaps, *acceptance.notices]:
-        console.print(Text(printable(notice)))
-    for reasons, runs in refused(acceptance).items():
-        console.print(Text(printable(f"- {'; '.join(dict.fromkeys(runs))}: {reasons}")))
-    return text.getvalue()
+    notices = [*acceptance.gaps, *acceptance.notices]
+    notices += [f"- {'; '.join(dict.fromkeys(runs))}: {reasons}" for reasons, runs in refused(acceptance).items()]
+    return rendered(Text(printable(headline), style="bold"), table, *(Text(printable(notice)) for notice in notices))
 
 
 def refused(acceptance: Acceptance) -> dict[str, list[str]]:

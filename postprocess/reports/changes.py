@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events, and tests without a value, in sentences and as plain values."""
 
+from collections.abc import Iterable
 from math import isfinite
 
 import pandas as pd
@@ -72,6 +73,13 @@ def as_object(finding: Finding, event: Event) -> dict:
         "alarm": finding.alarms and event.alarms,
         "changed": list(finding.causes),
     }
+
+
+def objects(found: Iterable[Event]) -> dict[str, list]:
+    """Events and their changes as plain values."""
+    events = list(found)
+    changes = [as_object(finding, event) for event in events for finding in event.findings]
+    return {"events": list(map(event_object, events)), "changes": changes}
 
 
 def event_object(event: Event) -> dict:

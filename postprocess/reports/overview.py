@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.show.terminal import simple_table
 from coffeecup.postprocess.show.words import counted, digits, named, printable, ranges, unit_word
 
 # A number that stands alone: not a part of a name, a version, a date or a path.
@@ -48,7 +48,7 @@ def alike(scores: list[Score]) -> bool:
 
 def table(scores: list[Score], names: list[str], changes: Mapping[str, str] | None) -> Table:
     """A row per score; `names` are those of the logs, if they are shown."""
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = simple_table()
     shown.add_column("#", justify="right")
     if names:
         shown.add_column("log", overflow="fold")

@@ -6,13 +6,12 @@ from io import StringIO
 
 import numpy as np
 import orjson
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from coffeecup.postprocess.history.candidates import TARGET, Candidates, words_of
 from coffeecup.postprocess.history.noise import Noise
 from coffeecup.postprocess.history.plan import Coverage, Plan, Share, Simulation, share
+from coffeecup.postprocess.show.terminal import simple_table
 from coffeecup.postprocess.show.words import counted, named, printable, seconds
 
 WIDTH = 118
@@ -90,9 +89,7 @@ def text(found: Candidates, made: Plan, content: list[dict], mode: dict, remarks
 
 def table(content: list[dict]) -> str:
     """The candidates for the terminal, a row for each metric."""
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("", "test", "metric", "one run", "noise", "power alone", "false alarms"):
-        shown.add_column(heading)
+    shown = simple_table("", "test", "metric", "one run", "noise", "power alone", "false alarms")
     for row in content:
         shown.add_row(
             "*" if row["chosen"] else "",

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictions as text: several designs side by side, always marked as predicted."""
 
-import io
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from coffeecup.postprocess.benchmarks.predicted import Comparison, Estimate, Prediction, limited_by
+from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
 
 def terminal_text(predictions: list[Prediction]) -> str:
     """A table with a column per design, and what limits each pattern."""
-    text = io.StringIO()
-    width = max(Console().width, 46 + 36 * len(predictions))
-    console = Console(file=text, force_terminal=Console().is_terminal, width=width)
-    console.print(Text("Predicted, not measured", style="bold"))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = simple_table()
     table.add_column("metric", no_wrap=True)
     for each in predictions:
         head = f"{printable(each.design)}\n{counted(each.processes, 'process')}, {counted(each.nodes, 'node')}"
@@ -26,20 +18,16 @@ def terminal_text(predictions: list[Prediction]) -> str:
     for name, unit in units(predictions).items():
         cells = [estimate_text(each.metrics.get(name)) for each in predictions]
         table.add_row(f"{name}, {unit_word(unit)}".removesuffix(", "), *cells)
-    console.print(table)
-    for line in notes(predictions):
-        console.print(Text(line))
-    return text.getvalue()
+    title = Text("Predicted, not measured", style="bold")
+    return rendered(title, table, *map(Text, notes(predictions)), width=46 + 36 * len(predictions))
 
 
 def comparison_text(comparisons: list[Comparison]) -> str:
     """A table per comparison: the run beside its prediction."""
-    text = io.StringIO()
-    console = Console(file=text, force_terminal=Console().is_terminal, width=max(Console().width, 150))
+    parts = []
     for shown in map(beside, comparisons):
         title = f"{shown['log']}, {shown['size']}: predicted by the design “{shown['design']}”, not measured"
-        console.print(Text(title, style="bold"))
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table = simple_table()
         table.add_column("metric", no_wrap=True)
         for column in (shown["run"], "predicted", "run / predicted", "expected (run is)"):
             table.add_column(column, justify="right", no_wrap=True)
@@ -47,11 +35,8 @@ def comparison_text(comparisons: list[Comparison]) -> str:
         for row in shown["rows"]:
             name = f"{row['name']}, {unit_word(row['unit'])}".removesuffix(", ")
             table.add_row(name, *(row[key] for key in ("run", "predicted", "ratio", "expected", "limit")))
-        console.print(table)
-        for line in shown["notes"]:
-            console.print(Text(f"- {line}"))
-        console.print()
-    return text.getvalue()
+        parts += [Text(title, style="bold"), table, *(Text(f"- {line}") for line in shown["notes"]), Text("")]
+    return rendered(*parts, width=150)
 
 
 def beside(comparison: Comparison, thousands: str = "") -> dict:

@@ -189,8 +189,7 @@ def as_object(page: SitePage) -> dict:
         "tests": page.tests,
         "missing": page.missing,
         "series": pd.concat([part.table for part in page.parts]),
-        "events": list(map(changes.event_object, page.events)),
-        "changes": [changes.as_object(finding, event) for event in page.events for finding in event.findings],
+        **changes.objects(page.events),
         "comparisons": [
             {"title": part.title, "first": part.names[0], "second": part.names[1], "rows": part.table}
             for part in page.comparisons

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores as text: tables for people at a terminal, plain values and CSV for machines."""
 
-import io
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
-from rich import box
-from rich.console import Console, Group
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
 from coffeecup.postprocess.benchmarks import nodes
@@ -19,6 +16,7 @@ from coffeecup.postprocess.benchmarks.scoring import UnscoredError
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports import overview
 from coffeecup.postprocess.show import tables
+from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
 LOGS_IN_FULL = 4
@@ -74,17 +72,17 @@ def csv_text(results: list[Score | LogError]) -> str:
 def terminal_text(results: list[Score | LogError], changes: Mapping[str, str] | None = None) -> str:
     """A few scores in full; many, or those with `changes` (overview.table), as one table."""
     scores = [result for result in results if isinstance(result, Score)]
-    text = io.StringIO()
-    console = Console(file=text, force_terminal=Console().is_terminal, width=max(80, Console().width))
     in_one = len(scores) > LOGS_IN_FULL or (scores and changes is not None)
-    for shown in overview.overview(scores, changes) if in_one else map(in_full, scores):
-        console.print(shown)
-    for result in results:
-        if isinstance(result, UnscoredError):
-            console.print(Text(printable(f"{result.path}: no score. {nodes.in_sentences(result.nodes)}")))
-    for sentence in together(scores):
-        console.print(Text(printable(sentence), style="bold"))
-    return text.getvalue()
+    unscored = [
+        Text(printable(f"{result.path}: no score. {nodes.in_sentences(result.nodes)}"))
+        for result in results
+        if isinstance(result, UnscoredError)
+    ]
+    return rendered(
+        *(overview.overview(scores, changes) if in_one else map(in_full, scores)),
+        *unscored,
+        *(Text(printable(sentence), style="bold") for sentence in together(scores)),
+    )
 
 
 def together(scores: list[Score]) -> list[str]:
@@ -103,8 +101,7 @@ def together(scores: list[Score]) -> list[str]:
 def in_full(score: Score) -> Group:
     run = score.log.run
     name, headline = score.headline
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("metric")
+    table = simple_table("metric")
     table.add_column("value", justify="right")
     table.add_column("unit")
     for metric_name, metric in score.metrics.items():
