@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -243,29 +243,6 @@ def simulate(simulated_kernel, tmp_path_factory):
 
 def without_spack(path):
     return os.pathsep.join(part for part in path.split(os.pathsep) if not shutil.which("spack", path=part))
-
-
-@dataclass(frozen=True)
-class Process:
-    """A process of this machine, from /proc."""
-
-    pid: int
-    parent: int
-    words: list[str]
-    folder: Path
-
-
-def read_processes():
-    """All processes that can be looked at and are not just ending."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        with suppress(OSError):
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            found.append(Process(int(entry.name), parent, words, (entry / "cwd").readlink()))
-    return found
 
 
 @dataclass(frozen=True)

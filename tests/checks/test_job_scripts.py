@@ -188,11 +188,8 @@ def expected(site, mode, job, offered, time):
 @pytest.mark.parametrize("site", BATCH)
 def test_every_script_is_the_agreed_one_with_its_own_values(all_runs, site):
     """Line by line; and of each job that is left out, the reason."""
-    extras = {
-        p["name"]: p["extras"]
-        for system in read_configuration(ROOT / "site_configs" / site / "settings.py")["systems"]
-        for p in system["partitions"]
-    }
+    systems = read_configuration(ROOT / "site_configs" / site / "settings.py")["systems"]
+    extras = {p["name"]: p["extras"] for system in systems for p in system["partitions"]}
     compared = 0
     for mode, scripts in all_runs[0][site].items():
         for job, script in scripts.items():

@@ -109,11 +109,8 @@ def test_jobs_on_one_file_system_do_not_overlap_in_slurms_accounting(tmp_path, t
         assert len(jobs) == 6, session.output
         command = ["sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID,Start,End"]
         wait_until(lambda: "Unknown" not in slurm(*command), "all jobs have ended")
-        times = {
-            job: tuple(map(datetime.fromisoformat, (start, end)))
-            for job, start, end in (line.split("|") for line in slurm(*command).splitlines())
-            if job in jobs
-        }
+        rows = (line.split("|") for line in slurm(*command).splitlines())
+        times = {job: [*map(datetime.fromisoformat, start_end)] for job, *start_end in rows if job in jobs}
     assert times.keys() == jobs.keys()
     for name in directories:
         ordered = sorted(times[job] for job in jobs if jobs[job] == name)

@@ -66,11 +66,8 @@ def test_an_existing_log_is_never_overwritten(kernel):
     assert kernel.log.read_text() == "precious\n"
 
 
-def test_a_log_in_a_directory_that_is_missing_is_refused(kernel, tmp_path):
+def test_a_log_that_is_no_new_file_in_a_directory_is_refused(kernel, tmp_path):
     refused_log(kernel, tmp_path / "missing" / "log.jsonl", "No such file or directory; create the directory")
-
-
-def test_a_log_that_is_a_device_or_a_directory_is_refused(kernel, tmp_path):
     refused_log(kernel, Path("/dev/full"), "File exists")
     refused_log(kernel, tmp_path, "File exists|Is a directory")
 

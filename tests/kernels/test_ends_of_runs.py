@@ -12,8 +12,7 @@ from contextlib import suppress
 
 import pytest
 from builds import OPEN_MPI, PATIENCE, faulty, words
-from conftest import read_processes
-from kernel_runs import run, wait_until
+from kernel_runs import read_processes, run, wait_until
 from raw_log import read_log
 
 from coffeecup.postprocess.logs.reader import LogError

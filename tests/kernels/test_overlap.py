@@ -8,8 +8,7 @@ import subprocess
 import kernel_runs
 import pytest
 from builds import OPEN_MPI, PATIENCE
-from conftest import read_processes
-from kernel_runs import good, wait_until
+from kernel_runs import good, rank_processes, wait_until
 
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from coffeecup.postprocess.logs.records import Overlap
@@ -35,9 +34,8 @@ def long_run(openmpi, tmp_path):
 
     def signal_all(number):
         """To the run's processes, not to their launcher."""
-        for each in read_processes():
-            if str(log) in each.words and each.words[0].endswith("b_eff_io"):
-                os.kill(each.pid, number)
+        for process in rank_processes("b_eff_io", log).values():
+            os.kill(process, number)
 
     process = subprocess.Popen(
         command(openmpi, "b_eff_io", directory, log), env=os.environ | OPEN_MPI, stdout=subprocess.DEVNULL

@@ -67,11 +67,8 @@ def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, 
     lines = straced(openmpi, tmp_path, workload(device), ranks, "-e", "trace=openat,pread64,pwrite64,fsync")
     text = "\n".join(whole_lines("\n".join(lines)))
     transfers = re.findall(rf"(\d+) +p(read|write)64\((\d+)<{device}>.*, (\d+), (\d+)\) += (\d+)", text)
-    direct = {
-        (process, number)
-        for process, flags, number in re.findall(rf'(\d+) +openat\(.*"{device}", (\S+)\) += (\d+)<', text)
-        if "O_DIRECT" in flags
-    }
+    opened = re.findall(rf'(\d+) +openat\(.*"{device}", (\S+)\) += (\d+)<', text)
+    direct = {(process, number) for process, flags, number in opened if "O_DIRECT" in flags}
     blocks = {4 * KIB: 256, 64 * KIB: 16}
     transfers = [entry for entry in transfers if (entry[0], entry[2]) in direct]
     assert len(transfers) == ranks * 2 * sum(blocks.values())

@@ -108,11 +108,8 @@ def test_processes_of_a_pipeline_are_replayed_side_by_side(openmpi, recorder, tm
 def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
     """Three requests with 0.2 s between them, and half a second before the first: 0.9 s by hand."""
     trace = tmp_path / "one.trace"
-    trace.write_text(
-        HEAD
-        + "at 500000000 100000000 1 open 1 O_WRONLY|O_CREAT 0 /f\n"
-        + "".join(f"at {at}00000000 100000000 1 write 1 {offset} 1000 1000\n" for at, offset in ((8, 0), (11, 1000)))
-    )
+    writes = [f"at {at}00000000 100000000 1 write 1 {offset} 1000 1000\n" for at, offset in ((8, 0), (11, 1000))]
+    trace.write_text(HEAD + "at 500000000 100000000 1 open 1 O_WRONLY|O_CREAT 0 /f\n" + "".join(writes))
     for wanted in ("false", "true"):
         (tmp_path / "log.jsonl").unlink(missing_ok=True)
         done, records = replay(openmpi, tmp_path, trace, think_time=wanted)

@@ -18,12 +18,8 @@ from coffeecup.postprocess.benchmarks.scoring import score_log
 
 def lines_of(traces):
     """The lines of all traces without times and threads, and without those of the head."""
-    return [
-        re.sub(r"^at \d+ \d+ \d+ ", "", line)
-        for path in sorted(traces.iterdir())
-        for line in path.read_text().splitlines()
-        if line.startswith(("at ", "unseen "))
-    ]
+    lines = [line for path in sorted(traces.iterdir()) for line in path.read_text().splitlines()]
+    return [re.sub(r"^at \d+ \d+ \d+ ", "", line) for line in lines if line.startswith(("at ", "unseen "))]
 
 
 def python(recorder, folder, script, **options):
@@ -150,12 +146,8 @@ def test_what_is_not_recorded_is_counted(recorder, tmp_path, kind):
 
 def test_files_elsewhere_are_not_counted(recorder, tmp_path):
     (tmp_path / "other").write_bytes(bytes(1000))
-    lines = python(
-        recorder,
-        tmp_path / "work",
-        "import mmap, os; f = open('../other', 'r+b'); mmap.mmap(f.fileno(), 0); os.rename('../other', '../another')",
-    )
-    assert lines == []
+    script = "import mmap, os; f = open('../other', 'r+b'); mmap.mmap(f.fileno(), 0); os.rename('../other', '../new')"
+    assert python(recorder, tmp_path / "work", script) == []
 
 
 def test_children_are_recorded_after_a_change_of_directory(recorder, tmp_path):
@@ -255,13 +247,8 @@ def test_reading_a_trace_takes_instructions_in_proportion_to_its_files(tmp_path)
     found = {}
     for files in (0, 3000, 6000):
         trace = tmp_path / f"{files}.trace"
-        trace.write_text(
-            HEAD
-            + "".join(
-                f"at {n} 0 1 open {n} O_RDWR|O_CREAT 0 /folder/file-{n}\nat {n} 0 1 close {n}\n"
-                for n in range(1, files + 1)
-            )
-        )
+        one = "at {0} 0 1 open {0} O_RDWR|O_CREAT 0 /folder/file-{0}\nat {0} 0 1 close {0}\n"
+        trace.write_text(HEAD + "".join(map(one.format, range(1, files + 1))))
         done = run([*count, trace], check=True)
         assert not done.stdout  # the trace is sound
         found[files] = int(re.search(r"I +refs: +([\d,]+)", done.stderr)[1].replace(",", ""))

@@ -3,8 +3,8 @@
 created."""
 
 import re
-import subprocess
 
+import kernel_runs
 import pytest
 from builds import SANITIZERS
 from hypothesis import HealthCheck, given, settings
@@ -29,21 +29,24 @@ def test_good_workload_is_measured_under_the_sanitizers(serial_sanitized, tmp_pa
     good(run(serial_sanitized, tmp_path, "check = true; " + GOOD))
 
 
+NO_KEY = "single_file has no key 'process_siz'; valid are process_size, block_size"
+SIZE = "a size is a text with B, KiB, MiB, GiB or TiB"
+PATTERNS = "valid in this build are write, read-write"
+RANGE = "single_file = {{ process_size = {{{}}}; }};"
+DIRECT = """single_file = { methods = "posix-direct"; block_size = "1KiB"; process_size = "1MiB"; };
+
+raw = { block_size = "100B";
+    process_size = "100KiB"; };
+"""
+
+
 @pytest.mark.parametrize(
     "text, line, said",
     [
-        (
-            'single_file = {\n process_siz = "1MiB"; };',
-            2,
-            "single_file has no key 'process_siz'; valid are process_size, block_size",
-        ),
+        ('single_file = {\n process_siz = "1MiB"; };', 2, NO_KEY),
         ("\nsingle_files = { };", 2, "'single_files' is neither a key"),
         ("sed = 1;\nsingle_file = { };", 1, "'sed' is neither a key"),
-        (
-            'single_file = {\n\n block_size = "16kB"; };',
-            3,
-            "'16kB' is not a size; a size is a text with B, KiB, MiB, GiB or TiB",
-        ),
+        ('single_file = {\n\n block_size = "16kB"; };', 3, f"'16kB' is not a size; {SIZE}"),
         ('single_file = { block_size = "4 KiB"; };', 1, "is not a size"),
         ("single_file = { block_size = 4096; };", 1, "block_size: a size is a text"),
         ('single_file = { block_size = "-4KiB"; };', 1, "is not a size"),
@@ -51,7 +54,7 @@ def test_good_workload_is_measured_under_the_sanitizers(serial_sanitized, tmp_pa
         ('single_file = { block_size = "2GiB"; };', 1, "is not from 1 to 1073741824 bytes"),
         ('single_file = { block_size = "99999999999999TiB"; };', 1, "is not a size"),
         (
-            'single_file = {\n process_size = "64KiB";\n block_size = "128KiB"; };',
+            'raw = {\n process_size = "64KiB";\n block_size = "128KiB"; };',
             3,
             "larger than the 65536 bytes of a process",
         ),
@@ -63,11 +66,7 @@ def test_good_workload_is_measured_under_the_sanitizers(serial_sanitized, tmp_pa
         ("single_file = { block_size = []; };", 1, "block_size must not be an empty list"),
         ('single_file = { block_size = ["4KiB",\n "4KiB"]; };', 2, "block_size has a value twice"),
         ('single_file = { process_size = {\n from = "2MiB"; to = "1MiB"; factor = 2; }; };', 1, "is larger than to"),
-        (
-            'single_file = { process_size = {\n from = "1MiB"; to = "2MiB"; factor = 1; }; };',
-            2,
-            "factor must be a whole number from 2",
-        ),
+        (RANGE.format('\n from = "1MiB"; to = "2MiB"; factor = 1;'), 2, "factor must be a whole number from 2"),
         ('single_file = { process_size = { from = "1MiB"; to = "2MiB"; }; };', 1, "either a factor or a step"),
         ('single_file = { process_size = { from = "1MiB"; to = "2MiB"; step = "0B"; }; };', 1, "is not from 1 to"),
         ('single_file = { process_size = { from = "1MiB"; factor = 2; }; };', 1, "a range is {"),
@@ -77,18 +76,8 @@ def test_good_workload_is_measured_under_the_sanitizers(serial_sanitized, tmp_pa
         ('single_file = { read_write = "0:0"; };', 1, "reads to writes"),
         ('single_file = { read_write = "-1:2"; };', 1, "reads to writes"),
         ("single_file = { read_write = 0.5; };", 1, "reads to writes"),
-        (
-            'single_file = { patterns = ["write",\n "sideways"]; };',
-            2,
-            "'sideways' is not known; valid in this build are write, read-write",
-        ),
-        (
-            'single_file = { methods = "posix-direct"; block_size = "1KiB"; process_size = "1MiB";\n};\nraw = { '
-            'block_size = "100B";\n'
-            'process_size = "100KiB"; };',
-            3,
-            "direct I/O requires a multiple of 512 bytes",
-        ),
+        ('single_file = { patterns = ["write",\n "sideways"]; };', 2, f"'sideways' is not known; {PATTERNS}"),
+        (DIRECT, 3, "direct I/O requires a multiple of 512 bytes"),
         ("single_file = 3;", 1, "takes a group"),
         ("single_file = { };\nsingle_file = { };", 2, "duplicate setting name"),
         ('single_file = {\n process_size = "1MiB"', 2, "syntax error"),
@@ -160,15 +149,9 @@ def test_damaged_workload_is_either_understood_or_refused_with_a_line(serial_san
     """Whatever a file holds: an answer within its kind, no crash, no sanitizer's report, nothing created."""
     path = tmp_path / "w.cfg"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    done = subprocess.run(
-        [serial_sanitized.bin / "priomark", "--dry-run", "--workload", path, "--directory", tmp_path],
-        cwd=tmp_path,
-        env=SANITIZERS,
-        capture_output=True,
-        timeout=30,
-        check=False,
-    )
-    message = done.stderr.decode(errors="replace")
+    words = [serial_sanitized.bin / "priomark", "--dry-run", "--workload", path, "--directory", tmp_path]
+    done = kernel_runs.run(words, cwd=tmp_path, env=SANITIZERS, timeout=30, errors="replace")
+    message = done.stderr
     assert done.returncode in (0, 2), message
     if done.returncode == 2:
         assert re.match(r"priomark: error: [^\n]*w\.cfg(:\d+: |: no sub-benchmark|.*not a text)", message), message

@@ -66,11 +66,8 @@ def test_every_type_of_b_eff_io_reads_the_right_bytes_after_a_shift(mpi, tmp_pat
     good(run(command(mpi, NODES, "b_eff_io", tmp_path, *BRIEF, "--check-all --read-shift", types), env=mpi.environment))
     log = read_log(tmp_path / "log.jsonl")
     assert checked_bytes(log)
-    counts = {
-        (r["method"], r["pattern"]): (r["calls_min"], r["calls_max"], r["calls_sum"])
-        for r in log.records["measurement"]
-        if r["ended_by"] == "count"
-    }
+    counted = [r for r in log.records["measurement"] if r["ended_by"] == "count"]
+    counts = {(r["method"], r["pattern"]): (r["calls_min"], r["calls_max"], r["calls_sum"]) for r in counted}
     both = [n for method, n in counts if method == "read" and ("write", n) in counts]
     assert both and all(counts["read", n] == counts["write", n] for n in both)
     assert "read_shift" in keys(score_log(log.path))

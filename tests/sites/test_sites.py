@@ -89,11 +89,8 @@ def made(tmp_path_factory):
 
 
 def tags_of(made, *partitions):
-    return {
-        (case["partition"], case["num_processes"]): set(case["tags"]) - {"communication"}
-        for case in made.session.cases
-        if case["partition"] in partitions
-    }
+    cases = [case for case in made.session.cases if case["partition"] in partitions]
+    return {(c["partition"], c["num_processes"]): set(c["tags"]) - {"communication"} for c in cases}
 
 
 def test_each_partition_gets_its_own_sizes_and_a_login_partition_none(made):

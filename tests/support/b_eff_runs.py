@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 from builds import IMPATIENT, OPEN_MPI, PATIENCE, SANITIZERS, faulty
-from conftest import read_processes
-from kernel_runs import good, records, run, wait_until
+from kernel_runs import good, read_processes, records, run, wait_until
 
 MEMORY = 4 * 2**20  # gives messages of up to 32 KiB
 METHODS = ["sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent"]

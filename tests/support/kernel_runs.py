@@ -6,6 +6,7 @@ import json
 import subprocess
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from builds import PATIENCE, good, run
@@ -62,6 +63,29 @@ def fill(folder, process):
                 with suppress(subprocess.TimeoutExpired):
                     return process.communicate(timeout=0.01)
     raise TimeoutError(f"{process.args} goes on on a full disk")
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process of this machine, from /proc."""
+
+    pid: int
+    parent: int
+    words: list[str]
+    folder: Path
+
+
+def read_processes():
+    """All processes that can be looked at and are not just ending."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with suppress(OSError):
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            found.append(Process(int(entry.name), parent, words, (entry / "cwd").readlink()))
+    return found
 
 
 def rank_processes(kernel, log):
