@@ -53,8 +53,7 @@ class b_eff(LoopOptions, KernelCheck):
             self.processes_per_node = 1
             self.fewest_nodes = FEWEST_NODES
             self.tags |= {SWEEP}
-        if self.memory:
-            self.executable_opts += ["--memory", self.memory]
+        self.executable_opts += self.options_of("memory")
 
     def facts_of_the_partition(self):
         """With what its whole and the balance factor require."""

@@ -4,11 +4,7 @@ partition."""
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import (
-    fixture,
-    run_after,
-    variable,
-)
+from reframe.core.builtins import fixture, run_after, variable
 
 from coffeecup.postprocess import reframe_version  # noqa: F401
 
@@ -62,16 +58,8 @@ class b_eff_io(IoOptions, TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_options(self):
         """After the number of processes, before the options that were added until now."""
-        options = ["--log", self.log_name, *OPTIONS[self.form]]
-        if self.scheduled_time is not None:
-            options += ["--scheduled-time", str(self.scheduled_time)]
-        if self.memory_per_process:
-            options += ["--memory-per-process", self.memory_per_process]
-        if self.hints:
-            options += ["--hints", self.hints]
-        if self.individual_pointers:
-            options += ["--individual-pointers"]
-        self.executable_opts = [*options, *self.executable_opts]
+        options = self.options_of("scheduled_time", "memory_per_process", "hints", "individual_pointers")
+        self.executable_opts = ["--log", self.log_name, *OPTIONS[self.form], *options, *self.executable_opts]
 
     @run_after("init")
     def set_time_limit(self):

@@ -37,11 +37,7 @@ class b_eff_io_load(UnderLoad, TestedDirectory, KernelCheck):
 
     @run_after("init")
     def set_options(self):
-        self.executable_opts = ["--log", self.log_name]
-        if self.scheduled_time is not None:
-            self.executable_opts += ["--scheduled-time", str(self.scheduled_time)]
-        if self.hints:
-            self.executable_opts += ["--hints", self.hints]
+        self.executable_opts = ["--log", self.log_name, *self.options_of("scheduled_time", "hints")]
 
     @run_after("init")
     def set_time_limit(self):

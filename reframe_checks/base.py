@@ -52,6 +52,18 @@ class KernelCheck(
     def add_options_of_the_site(self):
         self.executable_opts += extras_of(self.current_partition).get(Extra.KERNEL_OPTIONS, {}).get(self.benchmark, [])
 
+    def options_of(self, *names):
+        """The kernel's options for variables of the check that have their names, such as --time-budget with the value
+        of `time_budget`: without a value for True, none for False, None and empty text."""
+        words = []
+        for name in names:
+            option, value = f"--{name.replace('_', '-')}", getattr(self, name)
+            if value is True:
+                words += [option]
+            elif value is not False and value is not None and value != "":
+                words += [option, str(value)]
+        return words
+
     @run_after("setup")
     def state_the_variant(self):
         requested = self.requested().items()

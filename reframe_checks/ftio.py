@@ -71,18 +71,8 @@ class ftio(TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_options(self):
         """After init, because -P takes effect when the test is instantiated."""
-        self.executable_opts += [
-            "--log",
-            self.log_name,
-            "--input",
-            self.input_parameter,
-            "--repeat",
-            str(self.repetitions),
-            "--storage",
-            self.storage,
-        ]
-        if self.direct:
-            self.executable_opts += ["--direct"]
+        self.executable_opts += ["--log", self.log_name, "--input", self.input_parameter, "--repeat"]
+        self.executable_opts += [str(self.repetitions), "--storage", self.storage, *self.options_of("direct")]
 
     @run_after("setup")
     def set_time_limit(self):

@@ -18,10 +18,7 @@ class IoOptions(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def add_io_options(self):
-        if self.read_shift:
-            self.executable_opts += ["--read-shift"]
-        if self.fill_memory:
-            self.executable_opts += ["--fill-memory", self.fill_memory]
+        self.executable_opts += self.options_of("read_shift", "fill_memory")
 
     def requested(self):
         return super().requested() | {"read_shift": "yes" if self.read_shift else "", "fill_memory": self.fill_memory}

@@ -18,11 +18,7 @@ class LoopOptions(rfm.RegressionTestPlugin):
 
     @run_after("init")
     def set_options_of_loops(self):
-        self.executable_opts = ["--log", self.log_name]
-        if self.time_budget is not None:
-            self.executable_opts += ["--time-budget", str(self.time_budget)]
-        if self.memory_per_process:
-            self.executable_opts += ["--memory-per-process", self.memory_per_process]
+        self.executable_opts = ["--log", self.log_name, *self.options_of("time_budget", "memory_per_process")]
 
     @run_after("init")
     def set_time_limit(self):

@@ -52,8 +52,7 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
     def set_options(self):
         """After init, because -P takes effect when the test is instantiated."""
         self.executable_opts += ["--log", self.log_name, "--workload", shlex.quote(as_seen_from_the_job(self.workload))]
-        if self.only:
-            self.executable_opts += ["--only", self.only]
+        self.executable_opts += self.options_of("only")
         if self.plugins:
             self.executable_opts += ["--plugins", shlex.quote(str(Path(self.plugins).resolve()))]
 

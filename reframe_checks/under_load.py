@@ -43,9 +43,7 @@ class UnderLoad(rfm.RegressionTestPlugin):
     @run_after("setup")
     def set_load(self):
         self.load = ",".join(self.kinds)
-        self.executable_opts += ["--kinds", self.load]
-        if self.victims:
-            self.executable_opts += ["--victims", self.victims]
+        self.executable_opts += ["--kinds", self.load, *self.options_of("victims")]
 
     def expected_units(self):
         from coffeecup.postprocess.benchmarks.load_metrics import of_kinds

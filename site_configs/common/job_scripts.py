@@ -81,8 +81,7 @@ def of_sbatch(full_name, scripts):
             timeout=SECONDS,
         )
         if done.returncode:
-            lines = [line.removeprefix("sbatch: error: ") for line in done.stderr.strip().splitlines()]
-            reasons.setdefault("; ".join(lines) or f"exit code {done.returncode}", []).append(case)
+            reasons.setdefault(slurm.refusal_of(done), []).append(case)
     for reason, refused in reasons.items():
         yield (
             "refused",

@@ -133,8 +133,13 @@ def refused_by_sbatch(partition, options, account):
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
     except (OSError, subprocess.TimeoutExpired):
         return ""
+    return refusal_of(done) if done.returncode else ""
+
+
+def refusal_of(done):
+    """Why sbatch, which has ended, refused a job."""
     lines = [line.removeprefix("sbatch: error: ") for line in done.stderr.strip().splitlines()]
-    return "; ".join(lines) or f"exit code {done.returncode}" if done.returncode else ""
+    return "; ".join(lines) or f"exit code {done.returncode}"
 
 
 def grant(partition, owned, qos):

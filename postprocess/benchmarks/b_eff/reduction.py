@@ -200,24 +200,7 @@ def latency_table(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     differ), `exchange`.
     """
     short = table[(table["message_bytes"] == 1) & (table["averaged"] | (table["group"] == "ping_pong"))]
-    own = pd.DataFrame(
-        [
-            {
-                "log": number,
-                "group": pattern.group,
-                "pattern": pattern.name,
-                "messages_per_exchange": pattern.messages_per_exchange,
-                "processes": pattern.processes,
-                "loop_length": record.loop_length,
-                "elapsed_seconds": record.elapsed_seconds,
-            }
-            for number in table["log"].unique()
-            for patterns in [{pattern.name: pattern for pattern in logs[number].plan.patterns}]
-            for record in logs[number].all(Latency)
-            for pattern in [patterns[record.pattern]]
-        ],
-        columns=["log", "group", "pattern", "messages_per_exchange", "processes", "loop_length", "elapsed_seconds"],
-    )
+    own = pd.concat([rows_of(number, logs[number], Latency) for number in table["log"].unique()])
     with_own = pd.MultiIndex.from_frame(own[["log", "pattern"]])
     without = ~pd.MultiIndex.from_frame(short[["log", "pattern"]].astype({"pattern": object})).isin(with_own)
     loops = pd.concat([own, short.loc[without, own.columns].astype({"group": object, "pattern": object})])
