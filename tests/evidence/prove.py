@@ -16,6 +16,8 @@ goals:
   real-year        nights drawn from two real years: false alarms and losses found, beside CUSUM (bench_real_year.py)
   nodes            slow nodes found and named falsely, on made-up machines (bench_nodes.py) and on machines that
                    SimGrid simulates (bench_simulated_nodes.py)
+  libraries        short runs of all four kernels with Debian's MPI libraries, those of the wheels, and the MPI ABI
+                   (libraries.py)
   logs             200 000 changes of kernels' logs in one place: what contradicts the rest of a log is refused
   mutants          small changes of the modules that decide, by mutmut, and of each number at their top by 10 % (whole
                    numbers by one): counts those that no test notices, in mutants.csv
@@ -41,6 +43,7 @@ from tempfile import TemporaryDirectory
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
+import libraries
 from mutants import MUTATED, mutants
 from mutator import LOGS, tried
 from proofs import OUTPUT, ROOT, TOOLS, ProofError, Result, copy_of_tree, run
@@ -188,6 +191,7 @@ GOALS: dict[str, Callable] = {
     "history-bench": lambda: [history_bench()],
     "real-year": lambda: [history_bench("real_year")],
     "nodes": nodes,
+    "libraries": lambda: [libraries.goal()],
     "logs": logs,
     "mutants": mutants,
 }

@@ -30,7 +30,7 @@ def test_full_disk_on_one_rank_only_ends_the_run(mpi, tmp_path, type_number):
 
 
 def test_file_that_is_larger_than_what_was_written_is_no_full_disk(openmpi, tmp_path):
-    """The MPI library of an ABI build moves its pointer twice as far as it should."""
+    """Intel's library of the MPI ABI moves the pointer too far; here twice as far as it should."""
     env = faulty(openmpi, "b_eff_io", FAULT_SEEK=1)
     done = run(openmpi, tmp_path, 1, *BRIEF, "--types separate --methods write", env=env)
     assert_failed(done, tmp_path, "type separate, closing", "were written; the MPI library wrote data at wrong offsets")
