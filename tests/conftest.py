@@ -41,60 +41,24 @@ HASH = """state=$?; [ ! -f "$log" ] || echo "SHA-256 of the log $log: $(sha256su
 WHO = {"first": '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0', "all": ""}
 
 
+def files(names):
+    return [f"test_{name}.py" for name in names.split()]
+
+
 # Files that take minutes, the longest first: with --dist loadfile the last files are short ones then.
-LONGEST = [
-    "test_site_on_slurm.py",
-    "test_slurm.py",
-    "test_simulated.py",
-    "test_simulated_machines.py",
-    "test_known_file_systems.py",
-    "test_ends_of_long_runs.py",
-    "test_ftio_kernel_result.py",
-    "test_ends_of_runs.py",
-    "test_b_eff_kernel_measures.py",
-    "test_job_scripts.py",
-    "test_checks.py",
-    "test_acceptance.py",
-    "test_b_eff_kernel_damage.py",
-    "test_b_eff_kernel_budget.py",
-    "test_known_link.py",
-]
+LONGEST = files("""
+site_on_slurm slurm simulated simulated_machines known_file_systems ends_of_long_runs ftio_kernel_result
+ends_of_runs b_eff_kernel_measures job_scripts checks acceptance b_eff_kernel_damage b_eff_kernel_budget known_link
+""")
 
 
 # What `make check` leaves out: files whose tests take more than 0.3 s of processor time on average, because they
 # render pages, follow the documentation, start commands or try thousands of series, and all files of these folders.
-NOT_QUICK = {
-    "test_acceptance.py",
-    "test_altered_logs.py",
-    "test_b_eff_report.py",
-    "test_bench.py",
-    "test_cli.py",
-    "test_docs.py",
-    "test_events.py",
-    "test_exit_codes.py",
-    "test_extent.py",
-    "test_fifth_benchmark.py",
-    "test_figures.py",
-    "test_ftio_report.py",
-    "test_fuzz_commands.py",
-    "test_history.py",
-    "test_json_output.py",
-    "test_ledger.py",
-    "test_log_limits.py",
-    "test_nodes_history.py",
-    "test_nodes_on_slurm.py",
-    "test_overview.py",
-    "test_page_layout.py",
-    "test_plan.py",
-    "test_predict_beside.py",
-    "test_priomark_report.py",
-    "test_reading.py",
-    "test_reference_bounds.py",
-    "test_refused_runs.py",
-    "test_report.py",
-    "test_report_session.py",
-    "test_site_report.py",
-}
+NOT_QUICK = files("""
+acceptance altered_logs b_eff_report bench cli docs events exit_codes extent fifth_benchmark figures ftio_report
+fuzz_commands history json_output ledger log_limits nodes_history nodes_on_slurm overview page_layout plan
+predict_beside priomark_report reading reference_bounds refused_runs report report_session site_report
+""")
 TESTS = ROOT / "tests"
 OF_KERNELS = {"kernels", "checks", "sites"}
 
@@ -139,8 +103,11 @@ def pytest_ignore_collect(collection_path, config):
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config, items):
     leave_to_prove(items)
-    if config.getoption("--in-process") or config.getoption("--quick"):
+    quick = config.getoption("--quick")
+    if config.getoption("--in-process") or quick:
         items[:] = [item for item in items if not OF_PROGRAMS & set(item.fixturenames)]
+    if quick:
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
@@ -272,15 +239,8 @@ class Reframe:
     def __call__(self, *options, config=LOCAL, checks=None, env=None, timeout=PATIENCE, command=REFRAME):
         report = self.folder / "session.json"
         report.unlink(missing_ok=True)
-        command = [
-            *command,
-            "--nocolor",
-            f"--prefix={self.folder}",
-            f"--report-file={report}",
-            f"--perflogdir={self.folder}/perflogs",
-            "-c",
-            str(checks or self.checks),
-        ]
+        command = [*command, "--nocolor", f"--prefix={self.folder}", f"--report-file={report}"]
+        command += [f"--perflogdir={self.folder}/perflogs", "-c", str(checks or self.checks)]
         if config:
             command += ["-C", str(config)]
         words, env = [*command, *map(str, options)], self.environment() | (env or {})
@@ -292,11 +252,8 @@ class Reframe:
         """The person's own, without what steers ReFrame, Spack or Open MPI; the home directory is the test's folder."""
         steering = ("RFM_", "SPACK_", "OMPI_", "PRTE_")
         clean = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
-        return clean | {
-            "PATH": without_spack(clean["PATH"]),
-            "HOME": str(self.folder),
-            "RFM_SQLITE_DB_FILE": str(self.folder / "results.db"),
-        }
+        own = {"HOME": str(self.folder), "RFM_SQLITE_DB_FILE": str(self.folder / "results.db")}
+        return clean | own | {"PATH": without_spack(clean["PATH"])}
 
 
 @pytest.fixture

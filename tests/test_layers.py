@@ -5,6 +5,7 @@ and nothing is cyclic. C: no cyclic includes between modules, and common/ includ
 import ast
 import re
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -32,6 +33,7 @@ LAYERS = (
 TOPS = ("postprocess", "site_configs", "reframe_checks", "reference_values")
 
 
+@cache
 def modules(root):
     """Module name to file, of all that is tracked in the Python folders."""
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *(f"{top}/*.py" for top in TOPS)]
@@ -40,11 +42,21 @@ def modules(root):
     return {name: root / path for name, path in zip(names, there)}
 
 
-def imported(name, source, known, is_package=False):
+def nodes_of(source):
+    return tuple(ast.walk(ast.parse(source)))
+
+
+@cache
+def nodes_in(path):
+    """All nodes of the syntax tree of a file."""
+    return nodes_of(path.read_text(encoding="utf-8"))
+
+
+def imported(name, nodes, known, is_package=False):
     """The modules of ours that a module imports anywhere in it, and those that a string in it names."""
     package = name if is_package else name.rpartition(".")[0]
     named = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if isinstance(node, ast.Import):
             named |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -78,10 +90,7 @@ def upward(arrows):
 @pytest.fixture(scope="module")
 def arrows():
     known = modules(ROOT)
-    return {
-        name: imported(name, path.read_text(encoding="utf-8"), known, path.name == "__init__.py")
-        for name, path in known.items()
-    }
+    return {name: imported(name, nodes_in(path), known, path.stem == "__init__") for name, path in known.items()}
 
 
 def test_imports_point_downwards(arrows):
@@ -148,7 +157,7 @@ def test_common_modules_include_no_benchmark():
     ],
 )
 def test_an_upward_import_is_found(module, line):
-    assert len(list(upward({module: imported(module, line, modules(ROOT))}))) == 1
+    assert len(list(upward({module: imported(module, nodes_of(line), modules(ROOT))}))) == 1
 
 
 def benchmark_of(module):
@@ -198,16 +207,15 @@ def test_no_source_file_is_longer_than_400_lines(arrows):
     assert long == []
 
 
-def lines_of_functions(source):
+def lines_of_functions(nodes):
     """Name and number of lines of each function, without its decorators."""
-    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     return [(node.name, node.end_lineno - node.lineno + 1) for node in functions]
 
 
 def test_no_function_is_longer_than_50_lines():
     """ruff counts statements only."""
-    texts = {name: path.read_text(encoding="utf-8") for name, path in modules(ROOT).items()}
-    found = [(name, *each) for name, text in texts.items() for each in lines_of_functions(text)]
+    found = [(name, *each) for name, path in modules(ROOT).items() for each in lines_of_functions(nodes_in(path))]
     assert len(found) > 1000
     assert [each for each in found if each[2] > 50] == []
 
@@ -215,7 +223,7 @@ def test_no_function_is_longer_than_50_lines():
 @pytest.mark.parametrize("lines", [50, 51])
 def test_lines_of_a_function_are_counted(lines):
     source = "@decorated\ndef long(\n    a,\n):\n" + "    a += 1\n" * (lines - 3)
-    assert lines_of_functions(source) == [("long", lines)]
+    assert lines_of_functions(nodes_of(source)) == [("long", lines)]
 
 
 @pytest.mark.parametrize("place", ["Makefile", "site_configs/common", "site_configs/local"])
@@ -233,7 +241,7 @@ def test_nothing_else_names_a_benchmark():
     for name, path in modules(ROOT).items():
         if benchmark_of(name) or re.match(r"coffeecup\.site_configs\.(?!common)", name):
             continue  # a site may choose among the kernels
-        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+        nodes = nodes_in(path)
         with_text = [node for node in nodes if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)]
         constants = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
         texts = constants - {ast.get_docstring(node, clean=False) for node in with_text}

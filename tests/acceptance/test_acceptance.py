@@ -112,13 +112,6 @@ def test_a_cache_affected_run_is_refused_for_an_official_clause_only(judged):
     assert all(run["counts"] for run in judged[1]["disk, caches too"]["runs"])
 
 
-def test_an_excluded_node_is_named_with_its_reason(judged):
-    refused = [run for run in judged[1]["excluded"]["runs"] if run["value"] and round(run["value"]) == 1000]
-    assert [refusal["text"] for refusal in refused[0]["refusals"]] == [
-        "it ran on node00, which is excluded: its adapter is broken"
-    ]
-
-
 def test_real_short_runs_count_only_where_official_ones_are_not_asked_for(real):
     done, result = evaluate(real, real / "session")
     assert done.exit_code == 1 and result["gaps"] == []

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import slurm_made
 import yaml
-from builds import PATIENCE, ROOT
+from builds import ROOT, run
 from conftest import CHECKS, COFFEECUP, REFRAME
 from contracts_made import NONCE, clause, contract
 from pages import needs_browser
@@ -35,15 +35,7 @@ class User:
         self.environment = environment | who | {"HOME": str(home), "PATH": os.environ["PATH"]}
 
     def __call__(self, *command, **environment):
-        done = subprocess.run(
-            [*self.drop, *map(str, command)],
-            cwd=self.home,
-            env=self.environment | environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = run([*self.drop, *map(str, command)], cwd=self.home, env=self.environment | environment)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         return done.stdout
 
@@ -105,10 +97,10 @@ def test_an_acceptance_from_its_beginning_to_the_signed_pdf(user, openmpi):
     assert user("sha256sum", bill["file"]).split()[0] == bill["sha256"]
     jobs = {case["jobid"] for case in cases(user.home / "session.json")}
     stated = [json.loads(Path(run["log"]).read_text().partition("\n")[0]) for run in found["runs"]]
-    assert {run["provenance"]["job"]["id"] for run in stated} == jobs and len(jobs) == 2
-    for run in stated:
-        assert (run["provenance"]["user"], run["provenance"]["nonce"]) == (slurm_made.USER, nonce)
-        assert run["provenance"]["job"] | {"id": ""} == {"scheduler": "slurm", "id": "", "nodes": "n[1-2]"}
+    assert {one["provenance"]["job"]["id"] for one in stated} == jobs and len(jobs) == 2
+    for one in stated:
+        assert (one["provenance"]["user"], one["provenance"]["nonce"]) == (slurm_made.USER, nonce)
+        assert one["provenance"]["job"] | {"id": ""} == {"scheduler": "slurm", "id": "", "nodes": "n[1-2]"}
 
     user("ssh-keygen", "-q", "-Y", "sign", "-n", "coffeecup", "-f", "centre", "acceptance.pdf")
     for file in ("session.json", "contract.acceptance.jsonl", "acceptance.pdf"):

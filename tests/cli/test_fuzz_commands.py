@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 from functools import cache
+from pathlib import Path
 
 import evidence_made
 import hypothesis.strategies as st
@@ -21,7 +22,7 @@ from commands import all_commands, run
 from hypothesis import HealthCheck, given, settings
 from logs_made_b_eff import averaged_log
 from odd_values import OUTPUTS, VALUES, WORDS
-from sessions_made import case, database, night, session, steady, write
+from sessions_made import case, database, each_night, steady, write
 from test_exit_codes import stated
 
 EXAMPLES = int(os.environ.get("COFFEECUP_FUZZ", "0"))
@@ -43,17 +44,14 @@ OTHERS = ("watch", "site new", "site overlay", "site check", "site bundle")  # r
 def made_sessions():
     """Nights with two tests, one with a reference; their values change once."""
     values = [*steady(9), *steady(5, 500.0, seed=2)]
-    return [
-        session(
-            [
-                case({"b_eff": (value, 1000.0, -0.1, None, "MByte/s", "pass"), "ping_pong_latency": (2.0, "us")}),
-                case({"b_eff_io": (value, "MByte/s")}, benchmark="b_eff_io", file_system="home", official=True),
-            ],
-            night(number),
-            firmware="1" if number < 9 else "2",
-        )
-        for number, value in enumerate(values)
-    ]
+
+    def of_night(number):
+        rate = (values[number], 1000.0, -0.1, None, "MByte/s", "pass")
+        yield case({"b_eff": rate, "ping_pong_latency": (2.0, "us")})
+        io = {"b_eff_io": (values[number], "MByte/s")}
+        yield case(io, benchmark="b_eff_io", file_system="home", official=True)
+
+    return each_night(9, of_night, firmware="1") + each_night(5, of_night, first=9, firmware="2")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,7 +79,7 @@ def corpus(tmp_path_factory):
     (folder / "dangling").symlink_to("nowhere")
     (folder / "loop").symlink_to("loop")
     names = sorted(path.name for path in folder.iterdir())
-    before = os.getcwd()  # noqa: PTH109
+    before = Path.cwd()
     os.chdir(folder)
     yield [*names, ".", "", "missing", "a" * 300, "/dev/null", "/dev/zero", "/dev/full", "session.json/x", "\udcff"]
     os.chdir(before)
@@ -196,7 +194,7 @@ BASE = made_sessions()
 
 def write_sessions(sessions, stored):
     """The sessions in a database whose columns are right, whatever is in their texts."""
-    os.path.lexists(stored) and os.unlink(stored)  # noqa: PTH108
+    Path(stored).unlink(missing_ok=True)
     database(stored, BASE)
     connection = sqlite3.connect(stored)
     for was, made in zip(BASE, sessions):
@@ -223,8 +221,7 @@ def test_content_of_sessions(corpus, data):
 @fuzzed
 @given(data=st.data())
 def test_session_file(corpus, data):
-    with open("fuzzed.json", "w") as file:  # noqa: PTH123
-        json.dump(mutated(data.draw, BASE[0], 3), file)
+    Path("fuzzed.json").write_text(json.dumps(mutated(data.draw, BASE[0], 3)))
     command, words = data.draw(CHOICES | st.just(("report", ["report", "good.jsonl", "-o", "out.html", "--session"])))
     ends_well([*words, "fuzzed.json"], command)
 
@@ -268,13 +265,11 @@ def test_tables_of_a_database(corpus, data):
 @fuzzed
 @given(data=st.data())
 def test_pages_of_a_database(corpus, data):
-    with open("good.db", "rb") as file:  # noqa: PTH123
-        content = bytearray(file.read())
+    content = bytearray(Path("good.db").read_bytes())
     for _ in range(data.draw(st.integers(1, 6))):
         place = data.draw(st.integers(0, 200) | st.integers(0, len(content) - 1))
         content[place : place + data.draw(st.integers(1, 40))] = data.draw(st.binary(max_size=40))
-    with open("fuzzed.db", "wb") as file:  # noqa: PTH123
-        file.write(content[: data.draw(st.just(len(content)) | st.integers(0, len(content)))])
+    Path("fuzzed.db").write_bytes(content[: data.draw(st.just(len(content)) | st.integers(0, len(content)))])
     command, words = data.draw(CHOICES)
     ends_well([*words, "fuzzed.db"], command)
 
@@ -291,17 +286,19 @@ REFERENCES = {
 @fuzzed
 @given(data=st.data())
 def test_contract(corpus, data):
-    with open("fuzzed.yaml", "w") as file:  # noqa: PTH123
-        yaml.safe_dump(mutated(data.draw, CONTRACT), file)
+    Path("fuzzed.yaml").write_text(yaml.safe_dump(mutated(data.draw, CONTRACT)))
     ends_well(["accept", "fuzzed.yaml", "session.json", "-o", "out.html"], "accept")
+
+
+def references_of(text):
+    Path("fuzzed").mkdir(exist_ok=True)
+    Path("fuzzed/b_eff.yaml").write_text(text)
 
 
 @fuzzed
 @given(data=st.data())
 def test_reference_file(corpus, data):
-    os.makedirs("fuzzed", exist_ok=True)  # noqa: PTH103
-    with open("fuzzed/b_eff.yaml", "w") as file:  # noqa: PTH123
-        yaml.safe_dump(mutated(data.draw, REFERENCES), file)
+    references_of(yaml.safe_dump(mutated(data.draw, REFERENCES)))
     proposed = ["--benchmark", "b_eff", "--include", "changes", "--write"]
     command, words = data.draw(st.sampled_from([("references check", []), ("references propose", proposed)]))
     ends_well([*command.split(), *words, "good.db", "--file", "fuzzed/b_eff.yaml"], command)
@@ -322,8 +319,6 @@ def test_reference_file(corpus, data):
     ],
 )
 def test_text_that_is_no_contract_and_no_reference_file(corpus, text):
-    os.makedirs("fuzzed", exist_ok=True)  # noqa: PTH103
-    with open("fuzzed/b_eff.yaml", "w") as file:  # noqa: PTH123
-        file.write(text)
+    references_of(text)
     ends_well(["accept", "fuzzed/b_eff.yaml", "session.json", "-o", "out.html"], "accept")
     ends_well(["references", "check", "good.db", "--file", "fuzzed/b_eff.yaml"], "references check")

@@ -14,7 +14,7 @@ from builds import ROOT
 from commands import all_commands, run
 from contracts_made import begin
 from logs_made_b_eff import AVERAGED, averaged_log
-from sessions_made import case, database, night, session, steady
+from sessions_made import case, database, each_night, night, session, steady
 
 PAGE = ROOT / "docs" / "machines.md"
 SERIES_TEXT = ("benchmark", "system", "partition", "environ", "node", "file_system", "settings", "metric")
@@ -106,23 +106,16 @@ def stored(tmp_path_factory):
     """Two systems over 32 nights: a drop with another MPI library, a suspected latency, a failed test, references."""
     folder = tmp_path_factory.mktemp("stored")
     rates, latencies = [*steady(24), *steady(8, 800, seed=2)], [*steady(31, 2.0, seed=3), 4.0]
-    sessions = [
-        session(
-            [
-                case(
-                    {"b_eff": (rate, 1000.0, -0.1, None, "MByte/s", "pass"), "ping_pong_latency": (latency, "us")},
-                    mpi_library="Open MPI v4.1.4" if number < 24 else "Open MPI v5.0.1",
-                    time_run=5.0,
-                ),
-                case({"b_eff": (rate * 2, "MByte/s")}, system="other"),
-                case({}, benchmark="ftio", result="fail", fail_reason="no space"),
-                case({"b_eff": (rate, "MByte/s")}, processes=4, node_effects=EFFECT if number else {}),
-            ],
-            night(number),
-        )
-        for number, (rate, latency) in enumerate(zip(rates, latencies))
-    ]
-    return database(folder / "results.db", sessions)
+
+    def of_night(number):
+        rate, library = rates[number], "Open MPI v4.1.4" if number < 24 else "Open MPI v5.0.1"
+        values = {"b_eff": (rate, 1000.0, -0.1, None, "MByte/s", "pass")}
+        yield case(values | {"ping_pong_latency": (latencies[number], "us")}, mpi_library=library, time_run=5.0)
+        yield case({"b_eff": (rate * 2, "MByte/s")}, system="other")
+        yield case({}, benchmark="ftio", result="fail", fail_reason="no space")
+        yield case({"b_eff": (rate, "MByte/s")}, processes=4, node_effects=EFFECT if number else {})
+
+    return database(folder / "results.db", each_night(32, of_night))
 
 
 def printed(*arguments, code=0):
@@ -225,11 +218,8 @@ def test_site_check():
 
 def test_every_command_with_the_option_is_documented():
     """And no other command is."""
-    names = {
-        f"coffeecup {name}"
-        for name, command in all_commands().items()
-        if any("--json" in option.opts for option in command.params)
-    }
+    options = {name: [opt for one in command.params for opt in one.opts] for name, command in all_commands().items()}
+    names = {f"coffeecup {name}" for name, those in options.items() if "--json" in those}
     assert names == {name for name in TABLES if name.startswith("coffeecup ")}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import documented
 import pytest
-from builds import OPEN_MPI, PATIENCE, ROOT
+from builds import OPEN_MPI, ROOT, run
 from markdown_it import MarkdownIt
 from test_layers import LAYERS
 
@@ -28,13 +28,7 @@ def site(tmp_path_factory):
     if not importlib.util.find_spec("sphinx"):
         pytest.skip("Sphinx is not installed: site_configs/local/setup docs")
     folder = tmp_path_factory.mktemp("docs")
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", DOCS, folder],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+    done = run([sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", DOCS, folder])
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -208,14 +202,7 @@ def test_add_an_optional_part_works_as_described(tree, openmpi):
     (tree.folder / "postprocess" / "benchmarks" / "b_eff" / "parts.py").write_text(
         "\n".join(before["postprocess/benchmarks/b_eff/parts.py"])
     )
-    without = subprocess.run(
-        ["coffeecup", "score", "b_eff.jsonl"],
-        cwd=tree.folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    without = run(["coffeecup", "score", "b_eff.jsonl"], cwd=tree.folder, env=environment)
     assert without.returncode == 1 and "barrier" in without.stderr
 
 
@@ -239,11 +226,7 @@ def test_a_page_whose_output_is_wrong_is_not_followed(tmp_path, output):
 
 
 def test_version_is_the_same_everywhere():
-    assert (
-        re.search(
-            r"^project\(coffeecup VERSION (\S+) ", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE
-        )[1]
-        == __version__
-    )
+    project = (ROOT / "kernels" / "CMakeLists.txt").read_text()
+    assert re.search(r"^project\(coffeecup VERSION (\S+) ", project, re.MULTILINE)[1] == __version__
     assert re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == __version__
     assert re.search(r"^## (\S+) - ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == __version__

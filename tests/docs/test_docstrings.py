@@ -19,10 +19,11 @@ def modules(folder):
 
 def uses(tree):
     """Module and name of what a module imports, or takes from a module that it imports."""
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    nodes = tuple(ast.walk(tree))
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
     names = {alias.asname or alias.name: (node.module, alias.name) for node in imports for alias in node.names}
     yield from names.values()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
             yield ".".join(names[node.value.id]), node.attr
 

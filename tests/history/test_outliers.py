@@ -3,9 +3,8 @@
 
 import numpy as np
 import pytest
-from sessions_made import case, night, session, table_of
+from sessions_made import case, each_night, values_of
 
-from coffeecup.postprocess.history.change_points import session_values
 from coffeecup.postprocess.history.outliers import farthest, limits
 
 SPREAD = 2 / 1.349  # of values that alternate between level - 1 and level + 1, by their quartiles
@@ -33,7 +32,7 @@ def found(tmp_path, processes=2, **metrics):
         cases_of.append(case({name: (values[number], units[name]) for name, values in metrics.items()}))
         if number < len(other):
             cases_of.append(case({"b_eff": (other[number], "MByte/s")}, processes=4))
-    values = session_values(table_of(tmp_path, [session(made, night(n)) for n, made in enumerate(cases)]))
+    values = values_of(tmp_path, each_night(len(cases), cases.__getitem__))
     series = {"benchmark": "b_eff", "processes": processes, "system": "local"}
     return {name: (one.level, one.limit, one.sessions) for name, one in limits(values, series).items()}
 

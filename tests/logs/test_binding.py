@@ -14,7 +14,7 @@ from pathlib import Path
 
 import logs_made
 import pytest
-from builds import PATIENCE, ROOT
+from builds import PATIENCE, ROOT, run
 from contracts_made import FREE, NONCE, START, provable
 from kernel_runs import of_kind
 from logs_made_b_eff import averaged_log
@@ -284,9 +284,7 @@ def test_the_hash_of_the_sources_is_that_of_the_documented_command(openmpi, tmp_
     assert done.returncode == 0, done.stderr
     [command] = re.findall(r"^    (git ls-files .*sha256sum)$", (ROOT / "docs" / "log.md").read_text(), re.MULTILINE)
     command = command.replace("ls-files", "ls-files --cached --others --exclude-standard")
-    printed = subprocess.run(
-        ["bash", "-c", command], cwd=ROOT / "kernels", capture_output=True, text=True, check=True
-    ).stdout
+    printed = run(["bash", "-c", command], cwd=ROOT / "kernels", check=True).stdout
     assert of_kind(tmp_path / "log.jsonl", "run")[0]["build"]["source_sha256"] == printed.split()[0]
 
 

@@ -204,14 +204,15 @@ def test_log_with_lines_deleted_repeated_or_swapped_yields_no_score(scratch, dat
     refusal(scratch, b"".join(lines))
 
 
+STRUCTURE = st.sampled_from([match.start() for match in re.finditer(rb'[{}\[\]":,]|[a-z_](?=[a-z_]*": )', SMALL_TEXT)])
+
+
 @FUZZ
 @given(data=st.data())
 def test_line_with_a_broken_structure_yields_no_score(scratch, data):
     """A byte of the structure (braces, brackets, quotes, colons, commas, letters of a key) becomes another
     character."""
-    place = data.draw(
-        st.sampled_from([match.start() for match in re.finditer(rb'[{}\[\]":,]|[a-z_](?=[a-z_]*": )', SMALL_TEXT)])
-    )
+    place = data.draw(STRUCTURE)
     other = data.draw(st.integers(0, 255).filter(lambda byte: byte != SMALL_TEXT[place] and byte not in b" \n"))
     broken = SMALL_TEXT[:place] + bytes([other]) + SMALL_TEXT[place + 1 :]
     assume(not same_up_to_free_text(broken))

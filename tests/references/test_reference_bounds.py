@@ -84,11 +84,6 @@ def test_bounds_are_never_nearer_than_the_floor(tmp_path):
     assert new["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.03, None, "MByte/s"]
 
 
-def test_too_few_sessions_give_no_reference(tmp_path):
-    made, _ = proposed(values_of(tmp_path, nights([1.0] * 9)), min_sessions=10)
-    assert made.empty
-
-
 @pytest.mark.parametrize(("sessions", "proposed_value"), [(9, None), (10, 123.5)])
 def test_a_reference_needs_ten_sessions_and_has_four_digits(tmp_path, sessions, proposed_value):
     stored, file = database(tmp_path / "results.db", nights([123.4567] * sessions)), tmp_path / "b_eff.yaml"

@@ -220,7 +220,6 @@ def test_propose_shows_everything_and_writes_by_order_alone(sessions, tmp_path):
         (["--benchmark", "b_eff", "--xfail", "HPC-17"], "expected METRIC=..."),
         (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no reference was proposed for: latency"),
         (["--benchmark", "b_eff", "--settings", "--quick"], "no session has '--quick'"),
-        (["--benchmark", "ftio"], "--benchmark: no result has 'ftio'; there are 'b_eff'"),
     ],
 )
 def test_what_gives_no_references_is_said(sessions, tmp_path, options, complaint):

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 from builds import PATIENCE, ROOT
 from commands import run
-from sessions_made import case, database, night, session, steady
+from sessions_made import case, database, each_night, night, steady
 
 DASHBOARD = json.loads((ROOT / "postprocess" / "reports" / "grafana.json").read_text())
 HOSTILE = 'a "quoted" \\ back\\nslash\nin two lines, Größe 10³ µs'
@@ -35,17 +35,13 @@ scrape_configs:
 def exported(tmp_path_factory):
     """A system that lost a fifth, with a reference; a test that fails; a partition whose settings are hostile."""
     rates = [*steady(20), *steady(6, 800.0, seed=2)]
-    sessions = [
-        session(
-            [
-                case({"b_eff": (rate, 1000.0, -0.1, 0.5, "MByte/s", "pass")}, file_system="scratch"),
-                case({"b_eff": (1.5, "MByte/s")}, partition="odd", executable_opts=[f"{HOSTILE}\x1b"]),
-                case({}, benchmark="ftio", result="fail", fail_reason="no space"),
-            ],
-            night(number),
-        )
-        for number, rate in enumerate(rates)
-    ]
+
+    def of_night(number):
+        yield case({"b_eff": (rates[number], 1000.0, -0.1, 0.5, "MByte/s", "pass")}, file_system="scratch")
+        yield case({"b_eff": (1.5, "MByte/s")}, partition="odd", executable_opts=[f"{HOSTILE}\x1b"])
+        yield case({}, benchmark="ftio", result="fail", fail_reason="no space")
+
+    sessions = each_night(26, of_night)
     folder = tmp_path_factory.mktemp("metrics")
     done = run("export", database(folder / "results.db", sessions), "--openmetrics", folder / "coffeecup.prom")
     assert done.exit_code == 0, done.output

@@ -12,7 +12,7 @@ import pytest
 from commands import run, said
 from lxml import etree
 from pages import HOSTILE, Page, accessible, browse, needs_browser
-from sessions_made import case, database, night, session, steady, table_of
+from sessions_made import case, database, each_night, night, nights, session, steady, values_of
 
 from coffeecup.postprocess.history.change_points import findings, session_values
 from coffeecup.postprocess.history.figures import trends
@@ -43,7 +43,7 @@ def cases(number, noise, latency=2.0):
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     noise = [*steady(30, 1.0, 0.01, seed=3), *steady(6, 0.8, 0.01, seed=2)]
-    sessions = [session(list(cases(number, noise)), night(number)) for number in range(36)]
+    sessions = each_night(36, lambda number: cases(number, noise))
     return database(tmp_path_factory.mktemp("stored") / "results.db", sessions)
 
 
@@ -121,7 +121,7 @@ def test_partitions_of_a_system_are_not_thrown_together(tmp_path):
     places = ({"system": "a", "partition": "x"}, {"system": "a", "partition": "y"}, {"system": "b"})
     made = session([case({"b_eff": (1.0, "MByte/s")}, **place) for place in places])
     with pytest.raises(ValueError, match="compare by partition"):
-        compared(session_values(table_of(tmp_path, [made])), "system", ("a", "b"))
+        compared(values_of(tmp_path, [made]), "system", ("a", "b"))
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -218,19 +218,15 @@ def test_junit_holds_every_metric_with_its_value_and_bounds(tmp_path):
 def test_junit_conforms_to_the_schema_of_jenkins(tmp_path):
     """With a failure, a skipped test, one that did not run, a regression, and text that XML has to escape."""
     rates = [*steady(20), *steady(8, 700.0)]
-    made = [
-        session(
-            [
-                case({"b_eff": (rate, "MByte/s")}, executable_opts=[HOSTILE, "\x0b\ufffe]]>"]),
-                case({}, processes=4, result="fail", fail_reason=f"{HOSTILE}\x00"),
-                case({}, processes=8, result="skip" if number else "fail"),
-                *([] if number == 27 else [case({"b_eff": (1.0, "MByte/s")}, processes=16)]),
-            ],
-            night(number),
-        )
-        for number, rate in enumerate(rates)
-    ]
-    done = run("export", database(tmp_path / "results.db", made), "--junit", tmp_path / "junit.xml")
+
+    def of_night(number):
+        yield case({"b_eff": (rates[number], "MByte/s")}, executable_opts=[HOSTILE, "\x0b\ufffe]]>"])
+        yield case({}, processes=4, result="fail", fail_reason=f"{HOSTILE}\x00")
+        yield case({}, processes=8, result="skip" if number else "fail")
+        yield from [] if number == 27 else [case({"b_eff": (1.0, "MByte/s")}, processes=16)]
+
+    stored = database(tmp_path / "results.db", each_night(28, of_night))
+    done = run("export", stored, "--junit", tmp_path / "junit.xml")
     assert done.exit_code == 0, done.output
     schema = etree.XMLSchema(file=Path(__file__).with_name("junit.xsd"))
     document = etree.parse(tmp_path / "junit.xml")
@@ -318,7 +314,6 @@ def test_axes_show_small_changes_and_do_not_blow_up_noise(low, high, level, expe
 
 @pytest.mark.parametrize(("sessions", "joined"), [(2, False), (3, True)])
 def test_two_values_are_not_joined_by_a_line(tmp_path, sessions, joined):
-    made = [session([case({"b_eff": (100.0, "MByte/s")})], night(number)) for number in range(sessions)]
-    [figure] = trends(session_values(table_of(tmp_path, made)), [])
+    [figure] = trends(values_of(tmp_path, nights([100.0] * sessions)), [])
     [line] = [line for line in figure.canvas.axes[0].lines if line.get_marker() == "o"]
     assert (line.get_linestyle() == "-") == joined and np.size(line.get_xdata()) == sessions

@@ -11,15 +11,8 @@ from coffeecup.postprocess.acceptance.terms import Terms
 from coffeecup.postprocess.logs.records import Filesystem
 
 PLACE = {"system": "hawk", "partition": "rome", "processes": 256, "hosts": None, "directory": None, "filesystem": None}
-VALUE = {
-    "benchmark": "b_eff",
-    "metric": "b_eff",
-    "unit": "MByte/s",
-    "floor": 1000.0,
-    "ceiling": None,
-    "official": False,
-}
-AGREED = {"repetitions": 2, "statistic": "median", "excluded_nodes": {}}
+VALUE = {"benchmark": "b_eff", "metric": "b_eff", "unit": "MByte/s", "floor": 1000.0, "ceiling": None}
+AGREED = {"official": False, "repetitions": 2, "statistic": "median", "excluded_nodes": {}}
 CLAUSE = Clause(name="bandwidth", **PLACE, **VALUE, **AGREED)
 
 

@@ -64,12 +64,9 @@ class Kernels:
             (self.bin / f"{benchmark}-{number}.jsonl").write_bytes(log)
         next_file = self.bin / f"{benchmark}-next"
         next_file.write_text("0")
-        self.write(
-            benchmark,
-            f'n=$(cat {next_file}); echo $((n + 1)) > {next_file}; cp {self.bin}/{benchmark}-$n.jsonl "$2"\n'
-            f'echo "SHA-256 of the log $2: $(sha256sum < "$2" | cut -c-64)"',
-            "first",
-        )
+        copied = f'n=$(cat {next_file}); echo $((n + 1)) > {next_file}; cp {self.bin}/{benchmark}-$n.jsonl "$2"'
+        hashed = 'echo "SHA-256 of the log $2: $(sha256sum < "$2" | cut -c-64)"'
+        self.write(benchmark, f"{copied}\n{hashed}", "first")
 
     def write(self, benchmark, script, ranks):
         kernel = self.bin / benchmark
@@ -83,17 +80,13 @@ def sessions(tmp_path_factory):
     another kernel version; `disk`, of b_eff_io. The folder holds all logs."""
     folder = tmp_path_factory.mktemp("acceptance")
     kernels = Kernels(folder)
-    logs = {
-        "made": (
-            "b_eff",
-            [level(1000), level(1010), level(1060), level(2000, kernel_version="0.0.9"), level(3000), level(4000)],
-        ),
-        "disk": ("b_eff_io", [io(100, cache=2**20), io(500)]),
-    }
+    older = level(2000, kernel_version="0.0.9")
+    made = [level(1000), level(1010), level(1060), older, level(3000), level(4000)]
+    logs = {"made": ("b_eff", made), "disk": ("b_eff_io", [io(100, cache=2**20), io(500)])}
     for name, (benchmark, left) in logs.items():
         kernels.leave(benchmark, left)
         measure(folder / name, benchmark, len(left), kernels)
-    tamper(folder / "made", left=logs["made"][1])
+    tamper(folder / "made", left=made)
     return folder
 
 
@@ -170,30 +163,15 @@ def tamper(folder, left):
 
 
 def clause(**changed):
-    return {
-        "clause": "network",
-        "benchmark": "b_eff",
-        "metric": "b_eff",
-        "unit": "MByte/s",
-        "system": "local",
-        "partition": "default",
-        "size": {"processes": 2},
-        "floor": 1000,
-        "official": True,
-        "repetitions": 3,
-        "statistic": "median",
-    } | changed
+    made = {"clause": "network", "benchmark": "b_eff", "metric": "b_eff", "unit": "MByte/s"}
+    made |= {"system": "local", "partition": "default", "size": {"processes": 2}}
+    return made | {"floor": 1000, "official": True, "repetitions": 3, "statistic": "median"} | changed
 
 
 def contract(*clauses, **changed):
     """Three runs of the session `made` are to be refused, and one of `disk` for official clauses."""
-    return {
-        "contract": "Acceptance of the test system",
-        "version": 1,
-        "kernel_version": "0.1.0",
-        "refused_runs": 4,
-        "clauses": list(clauses),
-    } | changed
+    made = {"contract": "Acceptance of the test system", "version": 1, "kernel_version": "0.1.0", "refused_runs": 4}
+    return made | {"clauses": list(clauses)} | changed
 
 
 def begin(agreed, *options):

@@ -110,19 +110,6 @@ def test_official_run_has_no_breach(scored):
     assert score.official and keys(score) == ["partly_checked"]
 
 
-@pytest.mark.parametrize(
-    ("options", "key"),
-    [
-        ({"scheduled": 60.0}, "scheduled_time"),
-        ({"form": "top-clusters", "scheduled": 60.0}, "scheduled_time"),
-        ({"form": "top-clusters", "scheduled": 900.0, "partitions": (4, 8)}, "scheduled_time"),
-    ],
-)
-def test_short_schedule_is_not_official(scored, options, key):
-    score = scored(b_eff_io_log(**options))
-    assert not score.official and key in keys(score)
-
-
 def test_top_clusters_form_is_official_with_600_seconds_for_each_of_three(scored):
     score = scored(b_eff_io_log(form="top-clusters", scheduled=600.0, cache=MIB))
     assert score.official and "b_eff_io" not in score.metrics and "top_clusters" in keys(score)
@@ -191,13 +178,6 @@ def evicting(records, share):
 def test_eviction_is_stated_as_it_was(scored, share, key):
     found = keys(scored(evicting(b_eff_io_log(), share)))
     assert key in found and len({"evicted", "not_evicted"} & set(found)) == 1
-
-
-def test_cache_affected_below_20_times_the_cache(scored):
-    """One partition, 64 GiB nodes, 100 MByte/s for 300 s: 30 GB are far below 20 * 128 GiB; with a cache of 1 GiB,
-    above 20 GiB."""
-    assert "cache_affected" in keys(scored(b_eff_io_log(partitions=(8,))))
-    assert "cache_affected" not in keys(scored(b_eff_io_log(partitions=(8,), cache=GIB)))
 
 
 def too_short(records):
