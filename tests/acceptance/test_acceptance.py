@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Acceptance: every clause of a contract gets the verdict that the runs at hand prove, and the page says why."""
 
-import hashlib
 import json
 import re
 import shutil
@@ -11,6 +10,7 @@ import pytest
 import yaml
 from commands import run
 from contracts_made import accept, bound, clause, contract, evaluate, real, sessions
+from logs_made import sha256
 from pages import Page, accessible, browse, needs_browser
 from pypdf import PdfReader
 
@@ -95,10 +95,10 @@ def test_altered_truncated_and_foreign_logs_are_refused_and_told_apart(judged, s
     assert "0.0.9" in told["kernel_version",]["refusals"][0]["text"]
     altered, truncated = told["altered", "differs"], told["altered", "incomplete"]
     now = Path(altered["log"]).read_bytes()
-    assert altered["sha256_now"] == hashlib.sha256(now).hexdigest()
+    assert altered["sha256_now"] == sha256(now)
     line = now.index(b'"ring-1", "method": "sendrecv", "message_bytes": 8388608')
     end = now.index(b"\n", line)
-    before = hashlib.sha256(now[:line] + now[line:end].replace(b"0.005492", b"0.005592") + now[end:]).hexdigest()
+    before = sha256(now[:line] + now[line:end].replace(b"0.005492", b"0.005592") + now[end:])
     assert altered["sha256_recorded"] == before != altered["sha256_now"]
     assert before in altered["refusals"][0]["text"]
     assert truncated["sha256_recorded"] != truncated["sha256_now"]
@@ -180,13 +180,11 @@ def test_page_and_result_name_the_hashes_of_contract_result_sessions_and_logs(ju
     written = (folder / "result" / "acceptance.json").read_bytes()
     agreed = (folder / "contract.yaml").read_bytes()
     words = Page((folder / "result" / "acceptance.html").read_text()).words
-    assert result["contract"]["sha256"] == hashlib.sha256(agreed).hexdigest()
+    assert result["contract"]["sha256"] == sha256(agreed)
     reports = (folder / "bound").glob("*/session.json")
-    assert {session["file_sha256"] for session in result["sessions"]} == {
-        hashlib.sha256(path.read_bytes()).hexdigest() for path in reports
-    }
+    assert {session["file_sha256"] for session in result["sessions"]} == {sha256(path) for path in reports}
     [first] = [run for run in result["clauses"][0]["runs"] if round(run["value"] or 0) == 1000]
-    hashes = [hashlib.sha256(data).hexdigest() for data in (agreed, written, Path(first["log"]).read_bytes())]
+    hashes = [sha256(data) for data in (agreed, written, Path(first["log"]).read_bytes())]
     assert all(one in words for one in (*hashes, *(session["file_sha256"] for session in result["sessions"])))
     assert "its adapter is broken" in words and "Signature" in words and "benchmark: b_eff_io" in words
     for clause_ in result["clauses"]:
@@ -209,7 +207,7 @@ def test_a_browser_shows_the_page_without_complaint_and_prints_it(judged, sessio
     assert done.exit_code == 0
     pdf = (tmp_path / "result" / "acceptance.pdf").read_bytes()
     assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
-    agreed = hashlib.sha256((tmp_path / "contract.yaml").read_bytes()).hexdigest()
+    agreed = sha256(tmp_path / "contract.yaml")
     pages = [page.extract_text() for page in PdfReader(tmp_path / "result" / "acceptance.pdf").pages]
     assert len(pages) > 1 and all(f"contract{agreed}" in "".join(text.split()) for text in pages)
     assert all(f"{number} / {len(pages)}" in text for number, text in enumerate(pages, 1))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contracts are read strictly: what is wrong with one is told with file, line and place."""
 
-import hashlib
 import json
 import os
 from datetime import date
@@ -9,6 +8,7 @@ from datetime import date
 import pytest
 from builds import ROOT
 from commands import run
+from logs_made import sha256
 
 from coffeecup.postprocess.acceptance.contract import Clause, ContractError, read_contract
 from coffeecup.postprocess.acceptance.terms import Terms
@@ -53,7 +53,7 @@ def explained(folder, text):
 
 def test_a_contract_is_read_with_its_hash(tmp_path):
     agreed = read(tmp_path, GOOD + "    excluded_nodes: [{node: 2026-01-01, reason: no date}]\n")
-    assert agreed.sha256 == hashlib.sha256((tmp_path / "c.yaml").read_bytes()).hexdigest()
+    assert agreed.sha256 == sha256(tmp_path / "c.yaml")
     [one] = agreed.clauses
     assert (one.floor, one.ceiling, one.processes, one.hosts) == (1000, None, 2, None)
     assert one.excluded_nodes == {"2026-01-01": "no date"}
@@ -225,7 +225,7 @@ def test_a_contract_that_is_no_text_or_no_file_is_refused(tmp_path):
 
 def test_signers_are_those_of_the_hash(tmp_path):
     (tmp_path / "signers").write_text("a")
-    good, other = (hashlib.sha256(text).hexdigest() for text in (b"a", b"b"))
+    good, other = (sha256(text) for text in (b"a", b"b"))
     assert read(tmp_path, GOOD + f"signers: {{file: signers, sha256: {good}}}\n").signers == tmp_path / "signers"
     told = f", line 15, signers.sha256: the SHA-256 of {tmp_path / 'signers'} is {good}: one of the two was altered"
     assert refusal(tmp_path, GOOD + f"signers: {{file: signers, sha256: {other}}}\n") == told

@@ -3,7 +3,6 @@
 docs/acceptance.md lists them, and what nothing here detects. test_binding.py manipulates runs, test_ledger_lines.py
 ledgers."""
 
-import hashlib
 import json
 import re
 import shutil
@@ -15,14 +14,11 @@ from pathlib import Path
 import pytest
 from commands import run, said
 from contracts_made import begin, bind, bound, clause, contract, evaluate, sessions, utc, write_contract
+from logs_made import sha256
 
 from coffeecup.postprocess.acceptance.evidence import located
 
 __all__ = ["sessions"]  # a fixture
-
-
-def sha256(path):
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 # --- sessions ---------------------------------------------------------------------------------------------------------

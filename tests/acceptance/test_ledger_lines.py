@@ -2,11 +2,11 @@
 """The ledger of an acceptance without ReFrame: its chain of lines, and what is missing between them and the sessions.
 test_ledger.py manipulates whole sessions."""
 
-import hashlib
 import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from logs_made import sha256
 
 from coffeecup.postprocess.acceptance.contract import Contract, ContractError
 from coffeecup.postprocess.acceptance.ledger import Entry, begin, gaps, ledger_path, nonce_of, nonces, read_ledger
@@ -20,10 +20,6 @@ BEGUN = datetime(2026, 12, 1, 8, 30, 5, tzinfo=UTC)
 @pytest.fixture
 def contract(tmp_path):
     return Contract(tmp_path / "c.yaml", "c" * 64, "", "", Terms(), (), ())
-
-
-def sha256(data):
-    return hashlib.sha256(data).hexdigest()
 
 
 def lines(contract):

@@ -2,7 +2,6 @@
 """Runs that do not count: whoever kills a slow run does not pass, unless the contract allows it. And where the logs of
 a session are read."""
 
-import hashlib
 import json
 import shutil
 import time
@@ -24,6 +23,7 @@ from contracts_made import (
     rebound,
     write_contract,
 )
+from logs_made import sha256
 from logs_made_b_eff import AVERAGED, averaged_log
 from pages import Page
 from sessions_made import case, session
@@ -47,7 +47,7 @@ def of_runs(folder, nonce, *mbytes):
         made = averaged_log(methods=AVERAGED, repetitions=3, bandwidth=lambda *_, value=value: (value or 1) * 1e6)
         text = moved(logs_made.text(provable(made)), nonce, now)
         log = logs_made.write(output / "b_eff.jsonl", text if value else text[: len(text) // 2])
-        end = {"log_sha256": hashlib.sha256(log.read_bytes()).hexdigest(), "official": True}
+        end = {"log_sha256": sha256(log), "official": True}
         failed = {"log_sha256": "", "result": "fail", "fail_reason": "sanity error: killed by signal 9"}
         cases.append(case({}, processes=16, outputdir=str(output), **(end if value else failed)))
     report = folder / "session.json"

@@ -8,7 +8,6 @@ import json
 import platform
 import shutil
 import subprocess
-from pathlib import Path
 
 import evidence_made
 import pytest
@@ -16,15 +15,12 @@ from commands import run
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from kernel_runs import of_kind
+from logs_made import sha256
 from packageurl import PackageURL
 
 from coffeecup.postprocess.acceptance.packages import NO_PACKAGE, Package, packages_of
 
 HERE = "this machine has another file of this name"
-
-
-def sha256(path):
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def key(path):
@@ -185,7 +181,7 @@ def test_the_bill_says_which_program_loaded_what(bill):
 def test_the_result_states_the_hash_of_the_bill(bill):
     text, result = bill
     counts = {"programs": 1, "packages": 2, "files_without_package": 2}
-    hash_ = hashlib.sha256(text.encode()).hexdigest()
+    hash_ = sha256(text.encode())
     assert result["software_bill"] == {"file": "acceptance.cdx.json", "sha256": hash_} | counts
 
 

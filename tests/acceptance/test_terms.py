@@ -2,7 +2,6 @@
 """What a clause and a contract demand besides the bounds of a value: scatter, qualifications, workloads, software, and
 relations of two clauses; every rule from both sides."""
 
-import hashlib
 from dataclasses import replace
 from datetime import date
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ import logs_made
 import pytest
 from clauses_made import CLAUSE, log, run, verdict
 from counters_made import source, with_counters
+from logs_made import sha256
 from logs_made_b_eff import b_eff_log
 
 from coffeecup.postprocess.acceptance.evaluation import Verdict, evaluate_relation, overall
@@ -99,7 +99,7 @@ def test_a_workload_is_that_of_the_clause_by_its_content():
     made.score.log.plan = SimpleNamespace(workload_text="a")
     other.score.log.plan = SimpleNamespace(workload_text="b")
     none.score.log.plan = SimpleNamespace()
-    clause = replace(CLAUSE, workload_sha256=hashlib.sha256(b"a").hexdigest())
+    clause = replace(CLAUSE, workload_sha256=sha256(b"a"))
     found = verdict(clause, made, other, none)
     assert [[refusal.key for refusal in entry.refusals] for entry in found.runs] == [[], ["workload"], ["workload"]]
 

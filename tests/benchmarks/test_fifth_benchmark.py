@@ -3,21 +3,23 @@
 run` to build it, by CMake or Spack, to run it in its quick form, to watch and to score it, and for it to be plotted,
 tracked and judged. test_docs.py runs the commands of the page; here is what the page does not show."""
 
-import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import builds
 import documented
 import pandas as pd
 import pytest
 import yaml
-from builds import PATIENCE, ROOT
+from builds import ROOT
 from conftest import COFFEECUP, REFRAME
+from logs_made import sha256
 
 REFERENCES = """
 _meta: {benchmark: barrier, schema: 1, provenance: made up}
@@ -45,7 +47,7 @@ clauses:
 
 def hashes(folder):
     return {
-        path.relative_to(folder): hashlib.sha256(path.read_bytes()).hexdigest()
+        path.relative_to(folder): sha256(path)
         for path in folder.rglob("*")
         if path.is_file() and not {"__pycache__", "output"} & set(path.parts)
     }
@@ -78,8 +80,7 @@ def tree(tmp_path_factory):
     clean |= {"PYTHONPATH": str(folder), "RFM_SQLITE_DB_FILE": str(folder.parent / "results.db")}
 
     def run(*command, cwd=folder.parent, **more):
-        words, how = list(map(str, command)), {"cwd": cwd, "env": clean | more, "timeout": PATIENCE}
-        return subprocess.run(words, capture_output=True, text=True, check=False, **how)
+        return builds.run(list(map(str, command)), cwd=cwd, env=clean | more)
 
     contract, after = folder.parent / "contract.yaml", []
     contract.write_text(CONTRACT)
@@ -93,16 +94,9 @@ def tree(tmp_path_factory):
     sessions = sorted(folder.glob("output/*/session.json"))
     assert len(sessions) == 2
     [log] = (sessions[1].parent / "output").rglob("barrier.jsonl")
-    return SimpleNamespace(
-        folder=folder,
-        before=before,
-        run=run,
-        coffeecup=lambda *arguments: run(COFFEECUP, *arguments),
-        printed=done.stdout,
-        sessions=sessions,
-        contract=contract,
-        log=log,
-    )
+    made = {"folder": folder, "before": before, "printed": done.stdout, "log": log}
+    made |= {"sessions": sessions, "contract": contract}
+    return SimpleNamespace(run=run, coffeecup=partial(run, COFFEECUP), **made)
 
 
 def test_no_file_that_was_there_had_to_change(tree):

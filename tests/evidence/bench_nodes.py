@@ -9,7 +9,7 @@ HEALTHY runs without a slow node and PLANTED runs of each kind with some, per ne
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
-from bench_tables import Goals, header, row
+from bench_tables import Goals, header, parsed, row
 from nodes_made import ACCESS_NOISE, NOISE, Machine, accesses, matchings, planted, times, within_leaves
 
 from coffeecup.postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, examination
@@ -95,25 +95,21 @@ def runs(network: Network | Files, slow: int, speed: float, count: int, seed: in
     return found, false, wrong
 
 
+def cases_of(networks: Sequence, options: argparse.Namespace) -> list[tuple]:
+    """Network, slow nodes, their speed and number of runs of each case."""
+    kinds = [(0, 1.0, options.healthy), *((slow, speed, options.planted) for slow, speed in SPEEDS)]
+    return [(network, *kind) for network in networks for kind in kinds]
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--healthy", type=int, default=300)
-    parser.add_argument("--planted", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=20261122)
-    options = parser.parse_args()
-    cases = [
-        (network, slow, speed, options.planted if slow else options.healthy)
-        for network in (*NETWORKS, *FILES, *BLIND)
-        for slow, speed in ((0, 1.0), *SPEEDS)
-    ]
+    options = parsed(__doc__, healthy=300, planted=20, seed=20261122)
+    cases = cases_of((*NETWORKS, *FILES, *BLIND), options)
     goals = Goals()
-    header(
-        __doc__.split(":")[0], "network; nodes; slow nodes; their bandwidth; runs; found; false names; runs with one"
-    )
+    columns = "network; nodes; slow nodes; their bandwidth; runs; found; false names; runs with one"
+    header(__doc__.split(":")[0], columns)
     with ProcessPoolExecutor() as pool:
-        for (network, slow, speed, count), (found, false, wrong) in zip(
-            cases, pool.map(partial(of_case, options.seed), cases)
-        ):
+        results = pool.map(partial(of_case, options.seed), cases)
+        for (network, slow, speed, count), (found, false, wrong) in zip(cases, results):
             row(network.name, network.nodes, slow, speed, count, f"{found} of {slow * count}", false, wrong)
             what = f"{network.name}, {network.nodes} nodes, {slow} slow at {speed:g}"
             if not slow or network not in BLIND:

@@ -6,7 +6,6 @@
 A session has 20 results: ten metrics of b_eff at two sizes. The figures are printed, nothing is asserted.
 """
 
-import argparse
 import sys
 import tempfile
 import time
@@ -16,7 +15,8 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
-from sessions_made import case, database, night, session
+from bench_tables import parsed
+from sessions_made import case, database, each_night
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import findings, session_values
@@ -39,14 +39,14 @@ def made(path, sessions, seed=20261121):
         values = level * (1 + 0.02 * rng.standard_normal(len(metrics)))
         return {name: (value, 1000, -0.2, 0.2, unit, "pass") for value, (name, unit) in zip(values, metrics)}
 
-    nights = [[case(measured(number), processes=size) for size in (2, 4)] for number in range(sessions)]
-    return database(path, [session(cases, night(number)) for number, cases in enumerate(nights)])
+    def of_night(number):
+        return [case(measured(number), processes=size) for size in (2, 4)]
+
+    return database(path, each_night(sessions, of_night))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sessions", type=int, default=500)
-    options = parser.parse_args()
+    options = parsed(__doc__, sessions=500)
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
         stored = made(Path(folder, "results.db"), options.sessions)
         times, cpu = [time.perf_counter()], time.process_time()

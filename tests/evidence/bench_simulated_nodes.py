@@ -8,7 +8,6 @@ disturbed by the noise of tests/support/nodes_made.py, and the verdict of its an
 Every network is simulated twice without slow nodes, with different matchings, and once for each kind of them.
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -22,8 +21,8 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
-from bench_nodes import FALSE, FOUND, OF_GOAL, SPEEDS
-from bench_tables import Goals, header, row
+from bench_nodes import FALSE, FOUND, OF_GOAL, cases_of
+from bench_tables import Goals, header, parsed, row
 from builds import ROOT, simulated_kernel
 from networks_made import Network, crossbar, dragonfly, fat_tree, torus, write
 from nodes_made import CONDITIONS, NOISE, Machine
@@ -104,23 +103,14 @@ def of_case(kernel: Path, case: tuple[Network, int, float, int]) -> tuple[int, i
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--healthy", type=int, default=300)
-    parser.add_argument("--planted", type=int, default=20)
-    options = parser.parse_args()
+    cases = cases_of(range(len(NETWORKS + BLIND)), parsed(__doc__, healthy=300, planted=20))
     kernel = simulated_kernel()
-    cases = [
-        (number, slow, speed, options.planted if slow else options.healthy)
-        for number in range(len(NETWORKS + BLIND))
-        for slow, speed in ((0, 1.0), *SPEEDS)
-    ]
     goals = Goals()
     columns = "network; nodes; groups; slow; bandwidth; runs; found; confirmed; false; runs with a false name"
     header("How well b_eff names slow nodes of simulated networks", columns)
     with ProcessPoolExecutor() as pool:
-        for (number, slow, speed, count), (found, confirmed, false, wrong, accused) in zip(
-            cases, pool.map(partial(of_number, kernel), cases)
-        ):
+        results = pool.map(partial(of_number, kernel), cases)
+        for (number, slow, speed, count), (found, confirmed, false, wrong, accused) in zip(cases, results):
             network = (NETWORKS + BLIND)[number]
             groups = "known" if network.groups else "unknown"
             of = f"of {slow * count}"

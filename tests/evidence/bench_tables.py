@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tables of bench_history.py have in common: how they are printed, the goals, and a made-up site."""
 
+import argparse
+
 import numpy as np
 import pandas as pd
 
@@ -26,6 +28,14 @@ class Goals:
             self.missed.append(
                 f"{what}: {reached:g}, goal {f'at least {least:g}' if most == np.inf else f'at most {most:g}'}"
             )
+
+
+def parsed(text: str, **usual: int) -> argparse.Namespace:
+    """The options of a program, which are numbers with a default."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
+    for name, value in usual.items():
+        parser.add_argument(f"--{name}", type=int, default=value)
+    return parser.parse_args()
 
 
 def percent(share: float) -> str:

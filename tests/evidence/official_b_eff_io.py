@@ -50,15 +50,10 @@ def run(options):
     if folder.exists():
         sys.exit(f"{folder} is there already; name a new folder")
     (folder / "disk-image").mkdir(parents=True)
-    with (
-        limited_memory(options.memory) as enter,
-        disk(folder / "disk-image", 200, bytes_per_second=int(options.rate * 10**6)) as mount,
-    ):
-        settings = (
-            "builder=prebuilt",
-            f"prebuilt_directory={options.kernels.resolve()}",
-            f"b_eff_io.directory={mount}",
-        )
+    device = disk(folder / "disk-image", 200, bytes_per_second=int(options.rate * 10**6))
+    with limited_memory(options.memory) as enter, device as mount:
+        kernels = options.kernels.resolve()
+        settings = ("builder=prebuilt", f"prebuilt_directory={kernels}", f"b_eff_io.directory={mount}")
         command = [BIN / "reframe", "-C", ROOT / "site_configs/local/settings.py", "-c", ROOT / "reframe_checks", "-r"]
         command += ["-n", "b_eff_io.*num_processes=2$", *values(*settings)]
         command += [f"--prefix={folder}", f"--report-file={folder}/session.json"]

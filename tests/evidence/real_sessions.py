@@ -28,16 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 # One core for all processes, which mpirun would bind apart, and which give it to each other while they wait.
 SLOWED = {"OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_mpi_yield_when_idle": "1"}
-RUN = [
-    "-C",
-    ROOT / "site_configs/local/settings.py",
-    "-c",
-    ROOT / "reframe_checks",
-    "-r",
-    "--repeat=3",
-    "--max-retries=2",
-]
-RUN += ["-n", "^b_eff%num_processes=2(%|$)"]
+RUN = ["-C", ROOT / "site_configs/local/settings.py", "-c", ROOT / "reframe_checks", "-r"]
+RUN += ["--repeat=3", "--max-retries=2", "-n", "^b_eff%num_processes=2(%|$)"]
 RUN += values("builder=prebuilt", "b_eff.time_budget=2", "b_eff.memory_per_process=8MiB")
 
 

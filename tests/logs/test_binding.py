@@ -3,7 +3,6 @@
 refused. test_ledger.py manipulates whole sessions."""
 
 import getpass
-import hashlib
 import os
 import re
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 from builds import PATIENCE, ROOT, run
 from contracts_made import FREE, NONCE, START, provable
 from kernel_runs import of_kind
+from logs_made import sha256
 from logs_made_b_eff import averaged_log
 from msgspec.structs import replace as with_fields
 
@@ -272,10 +272,6 @@ def test_a_real_run_states_where_it_comes_from(openmpi, tmp_path):
 def hosts_of(folder, text):
     (folder / "nodes").write_text(text)
     return folder / "nodes"
-
-
-def sha256(path):
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def test_the_hash_of_the_sources_is_that_of_the_documented_command(openmpi, tmp_path):

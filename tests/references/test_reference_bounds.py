@@ -105,15 +105,14 @@ def test_a_simulated_session_gives_a_reference_within_one_percent(tmp_path):
 def test_a_simulated_value_has_bounds_on_both_sides_and_tells_what_repeats_it(tmp_path):
     """One session is enough; another one counts with its own revision, and the newest platform is recorded."""
     files = {"environment SMPI_PLATFORM": "tree.xml", "environment SMPI_PLACEMENT": "block"}
+    values = {"b_eff": (50.0, "MByte/s"), "own": (1.0, "1")}
     made = [
         session(
-            [case({"b_eff": (50.0, "MByte/s"), "own": (1.0, "1")}, git_revision=revision, facts=files | digest)],
+            [case(values, git_revision=revision, facts=files | {"environment SMPI_PLATFORM_SHA256": sha256})],
             night(number),
             cmdline="reframe -r -n b_eff --prefix=/tmp/x",
         )
-        for number, (revision, digest) in enumerate(
-            [(r, {"environment SMPI_PLATFORM_SHA256": d}) for r, d in (("b", "aa"), ("a", "bb"))]
-        )
+        for number, (revision, sha256) in enumerate((("b", "aa"), ("a", "bb")))
     ]
     rows, new = proposed(values_of(tmp_path, made), simulated=True, floor=0.01, min_sessions=1, scaling=(("own", 0.5),))
     assert (rows[["lower", "upper", "covered"]] == [-0.01, 0.01, 1]).all(axis=None)

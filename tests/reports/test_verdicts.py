@@ -63,13 +63,9 @@ def test_a_case_counts_what_was_compared():
 
 
 def test_cases_of_a_session_are_those_of_all_its_runs(tmp_path):
-    first = case(
-        {"b_eff": (5.0, 10.0, -0.1, None, "MByte/s", "fail")},
-        result="fail",
-        fail_reason="performance error:\n  b_eff",
-        log_sha256="a" * 64,
-        slurm_energy={"0": 1400},
-    )
+    why = {"result": "fail", "fail_reason": "performance error:\n  b_eff"}
+    metrics = {"b_eff": (5.0, 10.0, -0.1, None, "MByte/s", "fail")}
+    first = case(metrics, log_sha256="a" * 64, slurm_energy={"0": 1400}, **why)
     other = case({}, processes=4, result=None, log_sha256=None, slurm_energy={"0": 7})
     plain = case({"b_eff": (5.0, "MByte/s")})
     report = session([first])

@@ -2,7 +2,6 @@
 """Sessions as ReFrame stored them become one table, whatever file they are in; what cannot be read is refused and never
 changed."""
 
-import hashlib
 import json
 import sqlite3
 
@@ -10,6 +9,7 @@ import jsonschema
 import logs_made
 import pytest
 import sessions_made
+from logs_made import sha256
 from logs_made_b_eff import b_eff_log
 from sessions_made import case, database, each_night, night, nights, session, write
 
@@ -38,7 +38,7 @@ def test_a_real_session_is_the_same_from_its_report_and_from_the_database(real):
     assert set(from_report["outcome"]) == {"no reference"}
     assert from_report[["reference", "lower", "upper"]].isna().all(axis=None)
     row = from_report.iloc[0]
-    assert row["log_sha256"] == hashlib.sha256(log.read_bytes()).hexdigest()
+    assert row["log_sha256"] == sha256(log)
     columns = ["benchmark", "system", "partition", "processes", "settings"]
     assert row[columns].tolist() == ["b_eff", "local", "default", 2, ""]
     facts = json.loads(row["facts"])

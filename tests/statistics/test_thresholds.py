@@ -14,30 +14,22 @@ from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
 from reframe.utility.sanity import assert_reference, evaluate
 from scores import keys
-from sessions_made import database, nights
+from sessions_made import nights, values_of
 
-from coffeecup.postprocess.history.change_points import session_values
-from coffeecup.postprocess.history.table import history_table
 from coffeecup.postprocess.logs.activity import of_activity, of_overlap, used
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Activity, Overlap
 from coffeecup.postprocess.references.proposals import Terms, entries
-from coffeecup.postprocess.sessions.files import read_reports
 
 # --- hosts and placement ----------------------------------------------------------------------------------------------
 
 
+LOGS = [made(ranks=16, nodes=2) for made in (averaged_log, ftio_log, priomark_log)]
+LOGS.append(b_eff_io_log(ranks=16, nodes=2, partitions=(16,)))
+
+
 @pytest.mark.parametrize(("cores", "overcommitted"), [(7, True), (8, False), (9, False)])
-@pytest.mark.parametrize(
-    "records",
-    [
-        averaged_log(ranks=16, nodes=2),
-        b_eff_io_log(ranks=16, nodes=2, partitions=(16,)),
-        ftio_log(ranks=16, nodes=2),
-        priomark_log(ranks=16, nodes=2),
-    ],
-    ids=lambda records: records[0]["benchmark"],
-)
+@pytest.mark.parametrize("records", LOGS, ids=lambda records: records[0]["benchmark"])
 def test_eight_processes_overcommit_seven_cores_and_not_eight(scored, records, cores, overcommitted):
     records = copy.deepcopy(records)
     for host in range(2):
@@ -186,14 +178,9 @@ def test_latencies_are_in_milliseconds(scored):
     records = priomark_log(lambda *_: 5e7, benchmarks=("common_file",), ranks=1, nodes=1)
     for record in of_kind(records, "measurement"):
         for latencies in record["latencies"]:
-            latencies.update(
-                sum_seconds=0.25e-3 * latencies["calls"],
-                shortest_seconds=0.25e-3,
-                longest_seconds=0.25e-3,
-                from_seconds=[0.249e-3],
-                to_seconds=[0.251e-3],
-                bin_calls=[latencies["calls"]],
-            )
+            each = dict.fromkeys(("shortest_seconds", "longest_seconds"), 0.25e-3)
+            bins = {"from_seconds": [0.249e-3], "to_seconds": [0.251e-3], "bin_calls": [latencies["calls"]]}
+            latencies |= {"sum_seconds": 0.25e-3 * latencies["calls"], **each, **bins}
     metrics = scored(records).metrics
     for name in ("read_latency_median", "read_latency_p99", "write_latency_median", "write_latency_p99"):
         assert (metrics[name].value, metrics[name].unit) == (pytest.approx(0.25, rel=1e-6), "ms")
@@ -206,8 +193,7 @@ def test_bound_of_a_negative_reference_lies_above_it(tmp_path):
     """ReFrame itself reads it: ACL can be negative, less is better, and bounds are fractions of the absolute value. By
     hand: -0.08 is above the median by 0.02, and the others by 0.01 at most; so 2 times 0.02 is allowed."""
     numbers = [-0.10, -0.08, -0.12, -0.09, -0.11, -0.10, -0.10]
-    report = database(tmp_path / "results.db", nights(numbers, metric="acl", unit="1", benchmark="priomark"))
-    values = session_values(history_table(read_reports([report])))
+    values = values_of(tmp_path, nights(numbers, metric="acl", unit="1", benchmark="priomark"))
     [row] = entries(values, Terms(min_sessions=2, valid_from="2026-01-01")).itertuples()
     assert (row.value, row.upper) == (pytest.approx(-0.10), pytest.approx(0.4)) and isnan(row.lower)
     for inside in (-0.1999, -0.0601):

@@ -4,7 +4,6 @@ the kernel is b_eff itself, in short runs; in the others a few lines of shell le
 knows. These state nobody's nonce and an old time; bind() makes a copy of them that belongs to an acceptance."""
 
 import getpass
-import hashlib
 import json
 import re
 import shutil
@@ -17,6 +16,7 @@ import pytest
 import yaml
 from commands import run
 from conftest import WHO, Reframe
+from logs_made import sha256
 from logs_made_b_eff import AVERAGED, averaged_log
 
 MBYTE = 1e6
@@ -119,7 +119,7 @@ def bind(folder, copy, nonce):
     hashes, now = {}, time.time()
     for path in [*folder.parent.glob("bin/*.jsonl"), *copy.rglob("*.jsonl")]:
         new = moved(path.read_bytes(), nonce, now)
-        hashes[hashlib.sha256(path.read_bytes()).hexdigest()] = hashlib.sha256(new).hexdigest()
+        hashes[sha256(path)] = sha256(new)
         if path.is_relative_to(copy):
             path.write_bytes(new)
     for path in copy.rglob("session*.json"):

@@ -2,12 +2,12 @@
 """A session with the log of its only test, and contracts that it passes or fails: for commands whose verdict is not
 the question."""
 
-import hashlib
 import json
 import time
 
 import logs_made
 from contracts_made import begin, moved, provable, rebound
+from logs_made import sha256
 from logs_made_b_eff import AVERAGED, averaged_log
 from sessions_made import case, session
 
@@ -30,9 +30,7 @@ def evidence(folder, agreed, *after, files=(logs_made.PROGRAM,), **record):
     records = averaged_log(methods=AVERAGED, repetitions=3)
     records[0] |= record
     log = logs_made.write(folder / "b_eff.jsonl", moved(logs_made.text(provable(records, files)), nonce, time.time()))
-    made = case(
-        {}, processes=16, outputdir=str(folder), log_sha256=hashlib.sha256(log.read_bytes()).hexdigest(), official=True
-    )
+    made = case({}, processes=16, outputdir=str(folder), log_sha256=sha256(log), official=True)
     report = folder / "session.json"
     report.write_text(json.dumps(rebound(session([made], **record), {}, nonce)))
     return report

@@ -2,12 +2,19 @@
 """Logs made for tests, as a kernel would write them: plain loops and the words of docs/log.md, with nothing taken from
 `postprocess`. What all benchmarks have in common is here; `logs_made_NAME.py` makes the logs of one benchmark."""
 
+import hashlib
 import json
 from datetime import datetime, timedelta
 from pathlib import Path
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 PROGRAM = {"role": "program", "path": "/opt/bin/kernel", "sha256": "0" * 64}
+
+
+def sha256(content):
+    """Of bytes, or of a file."""
+    data = content if isinstance(content, bytes) else Path(content).read_bytes()
+    return hashlib.sha256(data).hexdigest()
 
 
 def entry(constant="", **others):

@@ -213,9 +213,8 @@ def test_many_logs_at_once_score_as_each_alone(tmp_path, full):
 
 
 def test_a_pool_of_processes_scores_as_one_does(tmp_path, monkeypatch):
-    paths = [logs_made.write(tmp_path / f"{n}.jsonl", averaged_log(ranks=n)) for n in (2, 3)] + [
-        tmp_path / "none.jsonl"
-    ]
+    made = [logs_made.write(tmp_path / f"{n}.jsonl", averaged_log(ranks=n)) for n in (2, 3)]
+    paths = [*made, tmp_path / "none.jsonl"]
     alone = score_logs(paths)
     monkeypatch.setattr("coffeecup.postprocess.benchmarks.scoring.LOGS_WORTH_A_POOL", 1)
     monkeypatch.setattr("coffeecup.postprocess.benchmarks.scoring.LOGS_AT_ONCE", 1)
