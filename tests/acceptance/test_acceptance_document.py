@@ -86,6 +86,7 @@ def test_the_annexes_have_scores_settings_versions_and_hashes(document):
     assert [word for word in words if "".join(word.split()) not in annexes] == []
 
 
+@pytest.mark.slow
 @needs_browser
 def test_verdict_and_signatures_of_many_parties_fit_on_the_first_page(tmp_path):
     """With a long title and more missing sessions than the page names."""

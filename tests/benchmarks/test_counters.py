@@ -277,6 +277,7 @@ def test_kernel_postprocess_and_page_have_the_same_counters():
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_report_shows_what_was_counted_and_nothing_where_nothing_was(tmp_path, plain):
     values = [[0, 9_000_000_000], [0, "unreadable"], 3], [[0, 9_000_000_000], [5, 12017], 0]
     records = with_counters(plain, [PACKAGE, SYMBOLS, DOWN], values, seconds=SECONDS)

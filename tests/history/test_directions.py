@@ -112,6 +112,7 @@ STEPS = {  # what changes by -20 %: the sessions, and the verdict, direction and
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sessions", "verdict", "direction", "regression"), STEPS.values(), ids=STEPS)
 def test_step_of_any_metric_is_one_event_until_somebody_acknowledges_it(
     tmp_path, sessions, verdict, direction, regression

@@ -141,6 +141,7 @@ def effects(number):
     return {"verdict": "", "suspects": slow, "confirmed": confirmed, "values": values}
 
 
+@pytest.mark.slow
 def test_every_output_names_the_node(tmp_path):
     sessions = database(tmp_path / "results.db", nights(effects=effects))
     text = "Slow node there: x1.cluster (confirmed, since 2026-01-21 02:00 UTC)"

@@ -143,6 +143,7 @@ def test_first_that_is_enough(limit, found):
     assert first([10, 14, 21], lambda value: value >= limit) == found
 
 
+@pytest.mark.slow
 def test_a_plan_takes_what_was_chosen_or_all_tests_with_the_repeats_that_fit():
     """At 10 minutes a night, tests of 100 s and 101 s fit together twice."""
     by = repeated("11111", "11111")

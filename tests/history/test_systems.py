@@ -80,6 +80,7 @@ def test_reference_of_a_system_is_the_largest_of_its_sizes(value, outcome):
     assert row["outcome"] == "no reference" and pd.isna(row["reference"])
 
 
+@pytest.mark.slow
 def test_a_loss_of_the_system_is_found_in_its_history_and_proposes_no_reference(tmp_path):
     """From night 20 on, the best size loses 10 %; the others stay."""
     noise = [0.1, -0.2, 0.3, -0.1, 0.2, -0.3, 0.0]
@@ -98,6 +99,7 @@ def test_a_loss_of_the_system_is_found_in_its_history_and_proposes_no_reference(
     assert "b_eff_io_system" not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(2, 8), (2, 4, 8)])
 def test_a_system_without_a_value_is_missed_as_soon_as_a_size_is_not_official(tmp_path, sizes):
     """The size itself has a value in each session, and with three sizes the others have a largest one."""

@@ -32,6 +32,7 @@ def slow_at(share, methods=("write", "rewrite", "read"), types=("separate", "seg
     return lambda node, method, name: share if node == SLOW and method in methods and name in types else 1.0
 
 
+@pytest.mark.slow
 def test_the_score_names_the_node_with_slow_files_in_every_form(tmp_path):
     """Its slowest accesses are those that count."""
     log = made(tmp_path, lambda node, method, _: 1 if node != SLOW else 0.7 if method == "read" else 0.6)
@@ -87,6 +88,7 @@ def test_partitions_on_fewer_than_three_nodes_tell_nothing(tmp_path, hosts, exam
     assert (found.verdict == Verdict.NONE) == examined
 
 
+@pytest.mark.slow
 def test_coffeecup_nodes_lists_the_nodes_of_sessions_with_slow_files(tmp_path):
     """Three nights, the last two with a slow node."""
     found = [score_log(made(tmp_path, slow_at(share))) for share in (1.0, 0.6, 0.6)]

@@ -82,6 +82,7 @@ def test_without_a_layout_nothing_is_said_about_servers(tmp_path):
     assert found.slow_servers == []
 
 
+@pytest.mark.slow
 def test_the_slow_server_is_in_text_json_and_report(tmp_path):
     log = scored(tmp_path, lambda node, server: 0.5 if server == 2 else 1.0).log.path
     text = "server2: 0.50 of its peers [0.50, 0.50], slow in 9 of 9 writes"

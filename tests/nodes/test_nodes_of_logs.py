@@ -50,6 +50,7 @@ def test_the_score_of_a_log_names_its_slow_node(slow_log):
     assert printed["verdict"] == "suspects" and printed["nodes"][0]["node"] == slow and len(printed["nodes"]) == 16
 
 
+@pytest.mark.slow
 def test_the_report_shows_the_nodes_with_a_figure_of_them(slow_log, tmp_path):
     assert run("report", slow_log, "-o", tmp_path / "slow.html", "--figures", tmp_path).exit_code == 0
     page = (tmp_path / "slow.html").read_text()
@@ -96,6 +97,7 @@ def test_the_best_times_of_a_second_measurement_count():
     assert second_ratio(np.array([[2.0, 1.0]]), np.array([1.0])) == 1, "as fast as others with one good node"
 
 
+@pytest.mark.slow
 def test_pairs_of_a_run_have_their_bandwidth_in_the_matrix(tmp_path):
     """By hand: a pair moves two messages in each of 3 exchanges; in 2 ms these are 3000 times L_max in a second."""
     nodes_, rounds = 16, 15

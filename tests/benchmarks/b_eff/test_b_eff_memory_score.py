@@ -100,6 +100,7 @@ def test_every_metric_of_a_kind_has_its_unit_and_direction():
         b_eff.metric("b_eff_host")
 
 
+@pytest.mark.slow
 def test_report_shows_kinds_side_by_side_with_their_ratio(tmp_path):
     path = logs_made.write(tmp_path / "log.jsonl", RECORDS)
     text = page.html(page.items([path]))

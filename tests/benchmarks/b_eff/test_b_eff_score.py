@@ -212,6 +212,7 @@ def test_many_logs_at_once_score_as_each_alone(tmp_path, full):
     assert len({score.metrics["b_eff"].value for score in together}) == 4
 
 
+@pytest.mark.slow
 def test_a_pool_of_processes_scores_as_one_does(tmp_path, monkeypatch):
     made = [logs_made.write(tmp_path / f"{n}.jsonl", averaged_log(ranks=n)) for n in (2, 3)]
     paths = [*made, tmp_path / "none.jsonl"]

@@ -272,6 +272,7 @@ def test_every_metric_is_there_unless_optional(scored):
     assert set(benchmarks()["b_eff_io"].units) - set(top.metrics) == benchmarks()["b_eff_io"].optional_metrics
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "logs"), [({}, 2), ({"form": "top-clusters", "scheduled": 600.0}, 1), ({"partitions": (8,)}, 1)]
 )
@@ -321,6 +322,7 @@ def test_report_shows_what_a_node_writes_in_each_pattern(tmp_path):
     assert rows[8, 5] == "572 MiB"  # U = 2
 
 
+@pytest.mark.slow
 def test_log_without_a_score_still_shows_its_figures(tmp_path):
     log = logs_made.write(tmp_path / "b_eff_io.jsonl", changed(SOUND, "data_check", wrong_bytes=1))
     assert "No score" in html(items([log])) and "Bandwidth over chunk size" in html(items([log]))

@@ -93,6 +93,7 @@ def test_scores_of_several_jobs_end_with_the_systems_value(jobs):
 PER_NODE = {"nodes": 4, "asked": "processes_per_node=2,partition=a:alpha"}
 
 
+@pytest.mark.slow
 def test_lines_of_the_figure_join_runs_of_one_system_file_system_and_time_only(jobs):
     """The paper's figures 2 and 4 have a line for each system and each T."""
     paths = jobs(

@@ -129,6 +129,7 @@ def coffeecup(*words):
 FAT_TREE = ["--network", "fat_tree", "--nodes", "64", "--per-node", "4", "--nic", "25GB/s", "--latency", "1.5us"]
 
 
+@pytest.mark.slow
 def test_command_compares_designs(tmp_path):
     done = coffeecup("predict", *FAT_TREE, "--taper", 1, "--taper", 2, "--figures", tmp_path, "--r-max", 1e5)
     assert done.exit_code == 0, done.output
