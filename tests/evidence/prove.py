@@ -10,6 +10,8 @@ goals:
   centre           `pip install .` beside a ReFrame and a pandas, which must not change, and the same tests
   fuzz             odd options for every command, and sessions, databases, contracts and reference files with
                    anything in any place: none may end with a traceback
+  containers       docs/containers.md, followed with an image that this goal makes
+  easybuild        the kernels built by EasyBuild, and run from the module that it writes
   long             the tests that are marked `prove` or left out by `in_turn`
   history-bench    histories of which the truth is known: false alarms, detections and the predictions of
                    `coffeecup plan` (bench_history.py)
@@ -142,6 +144,12 @@ def long() -> Result:
     return Result("long", "all tests that are marked `prove`", figure, figure.endswith("pass"))
 
 
+def some(goal: str, demanded: str, *selection: str) -> Result:
+    """Of the tests that are marked `prove`."""
+    figure = outcome(goal, TOOLS / "pytest", "-m", "prove", *selection)
+    return Result(goal, demanded, figure, figure.endswith("pass"))
+
+
 def history_bench(name: str = "history") -> Result:
     """False alarms and detections of changes; the tables are in build/prove."""
     log = f"bench_{name}.log"
@@ -187,6 +195,8 @@ GOALS: dict[str, Callable] = {
     "newest": lambda: [end_of_ranges("newest", ".")],
     "centre": lambda: [centre()],
     "fuzz": lambda: [fuzz()],
+    "containers": lambda: [some("containers", "the page is right", "tests/sites/test_containers.py")],
+    "easybuild": lambda: [some("easybuild", "its module runs", "tests/checks/test_kernel_modules.py")],
     "long": lambda: [long()],
     "history-bench": lambda: [history_bench()],
     "real-year": lambda: [history_bench("real_year")],

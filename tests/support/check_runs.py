@@ -18,10 +18,14 @@ def prebuilt(folder):
     return values("builder=prebuilt", f"prebuilt_directory={folder}")
 
 
-def configuration(folder, *partitions, environments=({"name": "mpi", "features": ["mpi"], "cc": "mpicc"},), of="made"):
-    """Writes the settings of a system of these partitions, which are of this machine unless they state a scheduler."""
+WITH_MPI = {"name": "mpi", "features": ["mpi"], "cc": "mpicc"}
+
+
+def configuration(folder, *partitions, environments=(WITH_MPI,), of="made", **more):
+    """Writes the settings of a system of these partitions, which are of this machine unless they state a scheduler;
+    `more` is of the system."""
     named = [HERE | {"name": f"p{number}"} | partition for number, partition in enumerate(partitions)]
-    system = {"name": of, "hostnames": [".*"], "partitions": named}
+    system = {"name": of, "hostnames": [".*"], "partitions": named} | more
     settings = {"systems": [system], "environments": list(environments)}
     path = folder / "settings.py"
     path.write_text(f"site_configuration = {pprint.pformat(settings)}\n")
