@@ -200,10 +200,11 @@ def latency_table(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     differ), `exchange`.
     """
     short = table[(table["message_bytes"] == 1) & (table["averaged"] | (table["group"] == "ping_pong"))]
-    own = pd.concat([rows_of(number, logs[number], Latency) for number in table["log"].unique()])
+    columns = ["log", "group", "pattern", "messages_per_exchange", "processes", "loop_length", "elapsed_seconds"]
+    own = pd.concat([rows_of(number, logs[number], Latency)[columns] for number in table["log"].unique()])
     with_own = pd.MultiIndex.from_frame(own[["log", "pattern"]])
     without = ~pd.MultiIndex.from_frame(short[["log", "pattern"]].astype({"pattern": object})).isin(with_own)
-    loops = pd.concat([own, short.loc[without, own.columns].astype({"group": object, "pattern": object})])
+    loops = pd.concat([own, short.loc[without, columns].astype({"group": object, "pattern": object})])
     return pd.DataFrame(
         {
             "log": loops["log"].astype(int),

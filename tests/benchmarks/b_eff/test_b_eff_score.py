@@ -348,5 +348,5 @@ def metric_of_constant_bandwidth(processes, value, memory_per_process):
     rows = [(group, name, length) for group, name in NAMES for length in lengths]
     table = pd.DataFrame(rows, columns=["group", "pattern", "message_bytes"]).assign(**common, bandwidth=float(value))
     run = SimpleNamespace(ranks=processes, hosts=[None], environment={}, memory_per_process_bytes=memory_per_process)
-    plan = SimpleNamespace(l_max_bytes=l_max_rule(memory_per_process), patterns=[], memory=None, load=None)
+    plan = SimpleNamespace(l_max_bytes=lengths[-1], patterns=[], methods=[], random_patterns=30, memory=None)
     return b_eff.metrics([Log(Path("log.jsonl"), "", run, plan, {})], table).loc[0, "time_to_communicate_total_memory"]
