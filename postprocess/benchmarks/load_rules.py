@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from coffeecup.postprocess.benchmarks.load_records import LoadRecord, PlannedVictims
 from coffeecup.postprocess.benchmarks.random_orders import random_number, shuffled
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.rules import Problem, problems_of_fields, problems_of_options, where
+from coffeecup.postprocess.logs.rules import Problem, broken, where
 from coffeecup.postprocess.show.units import MIB
 
 CHUNK_BYTES = MIB  # what a process that generates a load of files writes or reads at once
@@ -26,23 +26,25 @@ def generating_ranks(log: Log, load: PlannedVictims) -> list[list[int]]:
     return [host.ranks for node, host in enumerate(log.run.hosts) if node not in load.victims]
 
 
-def problems_of_request(log: Log, load: PlannedVictims, kinds: Sequence[str]) -> Iterator[Problem]:
-    """The loads and the share of victims of the options; `kinds` are all loads of the benchmark, in their order."""
-    yield from problems_of_options(log.run, {"kinds": load.kinds})
-    if load.kinds != [kind for kind in kinds if kind in load.kinds]:
-        yield "load", log.plan
-    yield from problems_of_fields(log.plan, {"load.victims_percent": log.run.options["victims"] or 50})
+def problems_of_load(log: Log, kinds: Sequence[str], fewest: int) -> Iterator[Problem]:
+    """`kinds` are all loads of the benchmark, in their order. At least `fewest` nodes are victims, and as many are
+    not."""
+    load, nodes = log.plan.load, len(log.run.hosts)
+    kept = {
+        "load": load.kinds == [kind for kind in kinds if kind in load.kinds],
+        "victims": fewest <= len(load.victims) <= nodes - fewest and max(load.victims) < nodes,
+    }
+    yield from broken(log.plan, kept)
 
 
-def problems_of_victims(log: Log, load: PlannedVictims, seed: int, fewest: int) -> Iterator[Problem]:
-    """At least `fewest` nodes are victims, and as many are not."""
-    nodes, victims = len(log.run.hosts), load.victims
-    if len(victims) < fewest or nodes - len(victims) < fewest or max(victims) >= nodes:
-        yield "victims", log.plan
-        return
-    processes = sum(len(log.run.hosts[node].ranks) for node in victims)
-    planned = {"load.victims": victims_of(nodes, load.victims_percent, seed), "load.victim_processes": processes}
-    yield from problems_of_fields(log.plan, planned)
+def planned_victims(log: Log, seed: int) -> dict[str, object]:
+    """What the plan of the load states of them."""
+    load, hosts, percent = log.plan.load, log.run.hosts, log.run.options["victims"] or 50
+    return {
+        "load.victims_percent": percent,
+        "load.victims": victims_of(len(hosts), load.victims_percent, seed),
+        "load.victim_processes": sum(len(hosts[node].ranks) for node in load.victims),
+    }
 
 
 def problems_of_generator(record: LoadRecord, moved: bool, sound: bool, seconds: float) -> Iterator[Problem]:
@@ -50,10 +52,8 @@ def problems_of_generator(record: LoadRecord, moved: bool, sound: bool, seconds:
     `sound`: what it moved is possible."""
     if not moved:
         yield "no_load", f"{where(record)} moved nothing, so there is no impact of it; {RUN_AGAIN}"
-    if not sound:
-        yield "load_bytes", record
-    if not seconds * (1 - NODES_CLOCK_TOLERANCE) <= record.shortest_seconds <= record.elapsed_seconds:
-        yield "load_time", record
+    in_time = seconds * (1 - NODES_CLOCK_TOLERANCE) <= record.shortest_seconds <= record.elapsed_seconds
+    yield from broken(record, {"load_bytes": sound, "load_time": in_time})
 
 
 def is_of_files(record: LoadRecord, writes: bool, reads: bool) -> bool:

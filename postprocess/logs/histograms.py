@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from coffeecup.postprocess.logs.records import Part, PositiveSeconds, Record, Seconds, about
-from coffeecup.postprocess.logs.rules import ROUNDING, Problem
+from coffeecup.postprocess.logs.rules import ROUNDING, Problem, broken
 
 BinCalls = Annotated[int, Meta(ge=1, le=10**15)]
 Bins = Meta(min_length=1, max_length=10_000)
@@ -30,34 +30,23 @@ class Histogram(Part):
 
 
 def problems_of_histogram(found: Histogram, calls: int, relative_error: float, record: Record) -> Iterator[Problem]:
-    """A histogram of `calls` calls, which is in `record`."""
+    """A histogram of `calls` calls, which is in `record`: the first rule that it breaks, since others rely on it."""
     bins = list(zip(found.from_seconds, found.to_seconds, found.bin_calls))
     counted = len(found.from_seconds) == len(found.to_seconds) == len(found.bin_calls)
-    if not counted or sum(found.bin_calls) != found.calls or found.calls != calls:
-        yield "latency_calls", record
-    elif any(low >= high for low, high, _ in bins) or any(
-        a[1] > b[0] * (1 + ROUNDING) for a, b in itertools.pairwise(bins)
-    ):
-        yield "bins", record
-    elif any(
-        high - low > max((high + low) * relative_error * (1 + CLOCK_TOLERANCE), NANOSECONDS) for low, high, _ in bins
-    ):
-        yield "bin_widths", record
-    else:
-        yield from problems_of_durations(record, found, bins)
-
-
-def problems_of_durations(record: Record, found: Histogram, bins: list[tuple[float, float, int]]) -> Iterator[Problem]:
-    """The shortest call is in the first bin, the longest in the last one, and the sum follows from all, nearly."""
-    low, high = bins[0][0], bins[-1][1]
-    if not (
-        low - NANOSECONDS <= found.shortest_seconds <= bins[0][1] + NANOSECONDS
-        and bins[-1][0] - NANOSECONDS <= found.longest_seconds <= high + NANOSECONDS
-        and found.shortest_seconds <= found.longest_seconds
-    ):
-        yield "extremes", record
-    least, most = (sum(edges[side] * edges[2] for edges in bins) for side in (0, 1))
-    least = max(least, found.calls * found.shortest_seconds) - NANOSECONDS * found.calls
-    most = min(most, found.calls * found.longest_seconds) + NANOSECONDS * found.calls
-    if not least * (1 - CLOCK_TOLERANCE) <= found.sum_seconds <= most * (1 + CLOCK_TOLERANCE):
-        yield "latency_sum", record
+    first, last, ticks = bins[0], bins[-1], NANOSECONDS * found.calls
+    least = max(sum(low * count for low, _, count in bins), found.calls * found.shortest_seconds) - ticks
+    most = min(sum(high * count for _, high, count in bins), found.calls * found.longest_seconds) + ticks
+    kept = {
+        "latency_calls": counted and sum(found.bin_calls) == found.calls == calls,
+        "bins": all(low < high for low, high, _ in bins)
+        and all(one[1] <= other[0] * (1 + ROUNDING) for one, other in itertools.pairwise(bins)),
+        "bin_widths": all(
+            high - low <= max((high + low) * relative_error * (1 + CLOCK_TOLERANCE), NANOSECONDS)
+            for low, high, _ in bins
+        ),
+        "extremes": first[0] - NANOSECONDS <= found.shortest_seconds <= first[1] + NANOSECONDS
+        and last[0] - NANOSECONDS <= found.longest_seconds <= last[1] + NANOSECONDS
+        and found.shortest_seconds <= found.longest_seconds,
+        "latency_sum": least * (1 - CLOCK_TOLERANCE) <= found.sum_seconds <= most * (1 + CLOCK_TOLERANCE),
+    }
+    yield from itertools.islice(broken(record, kept), 1)

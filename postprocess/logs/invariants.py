@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to agree in every log, and in those of benchmarks that do I/O: the names of problems in reader.py, rules.py,
-io_options.py and process_times.py, and the tables of docs/log.md."""
+"""What has to agree in every log, and in those of benchmarks that do I/O or have histograms of times: the names of
+problems in this folder, and the tables of docs/log.md."""
 
 EVERY = {
     "size": "a log has at most 1 GiB, a line at most 64 MiB",
@@ -84,4 +84,9 @@ IO = {
         "plan, option and record agree; each host was filled by this share, and no more was resident; the record is at "
         "the place where the benchmark releases the memory, before or after `data_check`"
     ),
+    "latency_calls": "the bins of a histogram contain as many calls as were made",
+    "bins": "bins ascend and do not overlap",
+    "bin_widths": "no bin is wider than `latency_relative_error` states",
+    "extremes": "the shortest and the longest call are in the outermost bins",
+    "latency_sum": "the sum of the calls' times is possible with the bins",
 }

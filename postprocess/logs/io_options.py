@@ -4,46 +4,40 @@ they qualify the result."""
 
 from collections.abc import Iterator, Sequence
 
-from coffeecup.postprocess.logs.io_records import MemoryFill, ReadShift
-from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.rules import Problem
+from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, ReadShift
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.rules import Problem, broken
 from coffeecup.postprocess.show.units import MIB
 
 RESIDENT_SHARE = 0.99
 
 
-def problems_of_read_shift(log: Log, shift: ReadShift, sizes: Sequence[int]) -> Iterator[Problem]:
+def problems_of_read_shift(log: Log, sizes: Sequence[int]) -> Iterator[Problem]:
     """`sizes` are the numbers of processes that measured: the first so many ranks. On several nodes, each process can
     read what another node wrote unless one node has more than half of them."""
-    hosts = log.run.hosts
-    if (shift is not None) != bool(log.run.options["read-shift"]):
-        yield "read_shift", f"the plan and the options differ on --read-shift; {RUN_AGAIN}"
-    if shift is None:
-        return
-    if shift != ("node" if len(hosts) > 1 else "process"):
-        yield "read_shift", f"the plan states a read shift by {shift}, the run had {len(hosts)} nodes; {RUN_AGAIN}"
-    for size in sizes:
-        largest = max(sum(rank < size for rank in host.ranks) for host in hosts) if len(hosts) > 1 else 1
-        if 2 * largest > size:
-            yield "read_shift", f"of {size} processes, not each can have read what another {shift} wrote; {RUN_AGAIN}"
+    hosts, shift = log.run.hosts, log.plan.read_shift
+    most = [max(sum(rank < size for rank in host.ranks) for host in hosts) if len(hosts) > 1 else 1 for size in sizes]
+    possible = shift == ("node" if len(hosts) > 1 else "process") and all(
+        2 * largest <= size for largest, size in zip(most, sizes)
+    )
+    asked = bool(log.run.options["read-shift"])
+    yield from broken(log.plan, {"read_shift": possible if asked else shift is None})
 
 
-def problems_of_memory_fill(log: Log, percent: int | None) -> Iterator[Problem]:
-    """Each node was filled by its share, in whole pages of each process."""
-    fills, hosts = log.all(MemoryFill), log.run.hosts
-    if (
-        percent != log.run.options["fill-memory"]
-        or [fill.share_percent for fill in fills] != [percent][: bool(percent)]
-    ):
-        yield "memory_fill", f"the plan, the options and the memory_fill records differ on --fill-memory; {RUN_AGAIN}"
+def problems_of_memory_fill(log: Log, after_check: bool) -> Iterator[Problem]:
+    """Each node was filled by its share, in whole pages of each process; the memory was released before or after the
+    data check."""
+    fills, hosts, percent = log.all(MemoryFill), log.run.hosts, log.plan.fill_memory_percent
+    stated = [fill.share_percent for fill in fills] == [percent][: bool(percent)]
+    yield from broken(log.plan, {"memory_fill": stated and percent == log.run.options["fill-memory"]})
     for fill in fills:
-        if len(fill.hosts) != len(hosts):
-            yield "memory_fill", fill
-        for host, filled in zip(hosts, fill.hosts):
-            share = host.memory_bytes // 100 * fill.share_percent
-            fits = share - len(host.ranks) * MIB < filled.filled_bytes <= share
-            if not fits or filled.resident_bytes > filled.filled_bytes:
-                yield "memory_fill", fill
+        shares = [(len(host.ranks), host.memory_bytes // 100 * fill.share_percent) for host in hosts]
+        sound = len(fill.hosts) == len(hosts) and all(
+            share - ranks * MIB < filled.filled_bytes <= share and filled.resident_bytes <= filled.filled_bytes
+            for (ranks, share), filled in zip(shares, fill.hosts)
+        )
+        placed = (fill.sequence > log.only(DataCheck).sequence) == after_check
+        yield from broken(fill, {"memory_fill": sound and placed})
 
 
 def of_read_shift(shift: ReadShift) -> Iterator[tuple[str, str]]:

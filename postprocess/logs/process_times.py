@@ -2,12 +2,13 @@
 """Lists with a time of each process, as the benchmarks that do I/O log them (kernels/common/process_times.h): what in
 them has to agree with the rest of a log, and whose times they are. docs/log.md lists the invariants."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from coffeecup.postprocess.logs.io_records import FileServers, Striping
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import MOST_BYTES, Record, Resolution, Run
-from coffeecup.postprocess.logs.rules import EDITED, Problem, where
+from coffeecup.postprocess.logs.rules import Problem, broken, key_of
 
 MOST_PROCESSES_EACH = 4096  # in larger runs each node has a time, that of its slowest process
 ROUNDED = 6e-4  # relative: the times have four significant digits
@@ -15,8 +16,8 @@ ROUNDED = 6e-4  # relative: the times have four significant digits
 
 def problems_of_resolution(run: Run, resolution: Resolution) -> Iterator[Problem]:
     """Lists have times of nodes in large runs, otherwise of processes."""
-    if resolution != ("node" if run.ranks > MOST_PROCESSES_EACH else "process"):
-        yield "process_resolution", f"{run.ranks} processes have no times for each {resolution}; {EDITED}"
+    fits = resolution == ("node" if run.ranks > MOST_PROCESSES_EACH else "process")
+    yield from broken(run, {"process_resolution": fits})
 
 
 def ranks_of_nodes(run: Run, processes: int) -> list[list[int]]:
@@ -33,71 +34,68 @@ def places_of_nodes(run: Run, resolution: Resolution, processes: int) -> list[li
     return [[next(places)] if own else [] for own in ranks]
 
 
+def problems_of_processes(
+    log: Log, times: type[Record], measured: type[Record], lists: Mapping[str, tuple[str, ...]], processes=None
+) -> Iterator[Problem]:
+    """Of the records `times`. `lists` are the names of their lists with those of the times of the slowest process, and
+    of the fastest, in the record `measured` with the same key. `processes` is the number of processes that took part, a
+    function of the record; of all without it."""
+    wholes, resolution = {key_of(record): record for record in log.all(measured)}, log.plan.process_times
+    for record in log.all(times):
+        whole, values = wholes[key_of(record)], {name: getattr(record, name) for name in lists}
+        count = processes(record) if processes else log.run.ranks
+        yield from problems_of_lists(record, log.run, resolution, count, *values.values())
+        for name, ends in lists.items():
+            if ends:
+                yield from problems_of_slowest(record, resolution, values[name], *(getattr(whole, end) for end in ends))
+
+
 def problems_of_lists(
-    named: str, run: Run, resolution: Resolution, processes: int, *lists: Sequence[float]
+    record: Record, run: Run, resolution: Resolution, processes: int, *lists: Sequence[float]
 ) -> Iterator[Problem]:
     """Lists with another number of values than there are processes, or nodes."""
     count = sum(map(len, places_of_nodes(run, resolution, processes)))
-    if any(len(values) != count for values in lists):
-        yield "process_values", f"{named} does not have a value of each {resolution}; {EDITED}"
+    yield from broken(record, {"process_values": all(len(values) == count for values in lists)})
 
 
 def problems_of_slowest(
-    named: str, resolution: Resolution, seconds: Sequence[float], slowest: float, fastest: float | None = None
+    record: Record, resolution: Resolution, seconds: Sequence[float], slowest: float, fastest: float | None = None
 ) -> Iterator[Problem]:
     """`slowest` and `fastest` are the times of these processes elsewhere in the log, `fastest` None if it has none."""
-    if differ(max(seconds), slowest):
-        yield (
-            "process_slowest",
-            f"{named}: the slowest process needed {max(seconds):.4g} s, by the measurement {slowest:.4g} s; {EDITED}",
-        )
-    if resolution == "process" and fastest is not None and differ(min(seconds), fastest):
-        yield (
-            "process_fastest",
-            f"{named}: the fastest process needed {min(seconds):.4g} s, by the measurement {fastest:.4g} s; {EDITED}",
-        )
+    is_fastest = resolution != "process" or fastest is None or not differ(min(seconds), fastest)
+    yield from broken(record, {"process_slowest": not differ(max(seconds), slowest), "process_fastest": is_fastest})
 
 
 def problems_of_files(
-    log: Log, record: Record, striping: list[Striping], layout: FileServers | None, own: bool, shared: bool, count: int
+    log: Log, kind: type[Any], layout: type[FileServers], files: Callable[[Any], tuple[int, bool]]
 ) -> Iterator[Problem]:
-    """Of the files of a measurement: each of `count` processes has its own one, or they share one, or there are none.
-    A `layout` has the servers of the processes' own files."""
-    if layout is not None:
-        yield from problems_of_servers(where(layout), log.run, log.plan.process_times, own, layout, count)
-    yield from problems_of_striping(where(record), striping, count if own else int(shared), shared, layout)
+    """Of the files of each record of a `kind`: how many processes have a file of their own, and whether they share one.
+    The record `layout` with the same key has the servers of the processes' own files."""
+    layouts = {key_of(record): record for record in log.all(layout)}
+    for record in log.all(kind):
+        (own, shared), servers = files(record), layouts.get(key_of(record))
+        if servers is not None:
+            yield from problems_of_servers(log.run, log.plan.process_times, own, servers)
+        yield from problems_of_striping(record, record.striping, own, shared, servers)
 
 
-def problems_of_servers(
-    named: str,
-    run: Run,
-    resolution: Resolution,
-    of_each: bool,
-    record: FileServers,
-    processes: int | None = None,
-) -> Iterator[Problem]:
-    """Each of the first `processes` processes, or of all, has a file of its own (`of_each`) and a time, and each server
-    at least one of the files."""
+def problems_of_servers(run: Run, resolution: Resolution, files: int, record: FileServers) -> Iterator[Problem]:
+    """Each of so many `files` is that of a process, which has a time, and each server has at least one of them."""
     places = list(dict.fromkeys(record.files))
-    if len(record.files) != (processes or run.ranks) or places != list(range(len(record.servers))):
-        yield "layout", f"{named} does not have a server of the file of each process; {EDITED}"
-    if not of_each or resolution != "process":
-        yield "layout", f"{named} has no file of each process, or no times of them; {EDITED}"
+    numbered = len(record.files) == files and places == list(range(len(record.servers)))
+    yield from broken(record, {"layout": numbered and resolution == "process"})
 
 
 def problems_of_striping(
-    named: str, striping: Sequence[Striping], files: int, shared: bool, layout: FileServers | None
+    record: Record, striping: Sequence[Striping], own: int, shared: bool, layout: FileServers | None
 ) -> Iterator[Problem]:
-    """The different stripings of so many files; a `layout` has the servers of the processes' own files. A file is on no
-    more servers than its parts have stripes, each with a mirror."""
-    if not min(files, 1) <= len(striping) <= files or len({repr(one) for one in striping}) != len(striping):
-        yield "striping", f"{named} has {files} files and {len(striping)} different stripings of them; {EDITED}"
-    if not shared and any(one.server is not None for one in striping):
-        yield "striping", f"{named} has no file that processes share, but its server; {EDITED}"
-    servers = layout.servers if layout else [one.server for one in striping if one.server is not None]
+    """The different stripings of the processes' `own` files, or of a shared one. A file is on no more servers than its
+    parts have stripes, each with a mirror."""
+    files, servers = own or int(shared), [one.server for one in striping if one.server is not None]
     most = max((2 * (one.parts or MOST_BYTES) * (one.stripes or 1) for one in striping), default=0)
-    if any(len(server.split()) > most for server in servers):
-        yield "striping", f"{named} has a file on more servers than it has stripes; {EDITED}"
+    different = min(files, 1) <= len(striping) <= files and len({repr(one) for one in striping}) == len(striping)
+    few = all(len(server.split()) <= most for server in (layout.servers if layout else servers))
+    yield from broken(record, {"striping": different and few and (shared or not servers)})
 
 
 def differ(rounded: float, exact: float) -> bool:

@@ -6,10 +6,11 @@ not keep it: then the text of the invariant is the sentence. The functions are g
 most serious one first, and what they compute does not grow with a number that a log merely states.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
-from math import isclose
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -39,17 +40,59 @@ ROUNDING = 1e-9  # relative
 EDITED = f"the log was edited, or its kernel is faulty; {RUN_AGAIN}"
 
 
+@dataclass(frozen=True)
+class Rules:
+    """The rules of a benchmark, all functions of its log, in the order in which they are tried: later ones rely on
+    earlier ones.
+
+    Records of the kinds `single` occur once. `of_plan` yields what is wrong with the run and the plan; the `options`
+    are those that the plan repeats, and its fields those `planned`. The records of the kinds `measured` are those
+    `expected`. `each` has the rules on each record of a kind, functions of the log and the record, and `together`
+    yields what several contradict. The timed parts take `seconds`. `reads`, of benchmarks that read what they wrote,
+    are the arguments of problems_of_reads."""
+
+    single: tuple[type[Record], ...]
+    measured: tuple[type[Record], ...]
+    expected: Callable[[Any], Iterable["Expected"]]
+    seconds: Callable[[Any], float]
+    of_plan: Callable[[Any], Iterable[Problem]] = lambda log: ()
+    planned: Callable[[Any], Mapping[str, object]] = lambda log: {}
+    options: Callable[[Any], Mapping[str, object]] = lambda log: {}
+    each: Mapping[Any, Callable[[Any, Any], Iterable[Problem]]] = field(default_factory=dict)
+    together: Callable[[Any], Iterable[Problem]] = lambda log: ()
+    reads: Callable[[Any], tuple[int, int, int]] | None = None
+
+    def problems(self, log: Log) -> Iterator[Problem]:
+        """The problems that make a log unusable, the most serious first."""
+        yield from problems_of_log(log, Overhead, *self.single)
+        if self.reads:
+            yield from problems_of_file_system(log)
+        yield from self.of_plan(log)
+        yield from problems_of_options(log.run, self.options(log))
+        yield from problems_of_fields(log.plan, self.planned(log))
+        yield from problems_of_records(log, self.expected(log), *self.measured)
+        for kind, rules in self.each.items():
+            for record in log.all(kind):
+                yield from rules(log, record)
+        yield from self.together(log)
+        yield from problems_of_whole_time(log, self.seconds(log))
+        if self.reads:
+            yield from problems_of_reads(log.only(DataCheck), *self.reads(log))
+
+
+def broken(record: Record, kept: Mapping[str, object]) -> Iterator[Problem]:
+    """The rules that a record does not keep; `kept` has the name of each, and whether the record keeps it."""
+    return ((name, record) for name, keeps in kept.items() if not keeps)
+
+
 def problems_of_log(log: Log, *single: type[Record]) -> Iterator[Problem]:
     """What all benchmarks have in common. `single` are the kinds of records that must occur exactly once."""
     yield from problems_of_single(log, *single)
     yield from problems_of_single(log, Files, Clocks, times=0 if log.run.simulated else 1)
-    if (log.run.provenance.preloaded is None) != log.run.simulated:
-        yield "preloaded", f"the log does not state which libraries were preloaded, or a simulation does; {EDITED}"
     yield from problems_of_places(log)
     yield from problems_of_hosts(log.run)
-    yield from problems_of_cores(log.run)
-    yield from problems_of_memory(log.run)
-    yield from problems_of_end(log)
+    end = log.end
+    yield from broken(end, {"end": (end.reason, end.rank, end.host) == (None, None, None) and end.end_time is not None})
     yield from problems_of_activity(log)
     yield from problems_of_counters(log)
 
@@ -83,25 +126,22 @@ def by_name(log: Log, kind: type[Record]) -> list[Record]:
 
 
 def problems_of_hosts(run: Run) -> Iterator[Problem]:
-    placed = [rank for host in run.hosts for rank in host.ranks]
-    if len(placed) != run.ranks or set(placed) != set(range(len(placed))):
-        yield "ranks", f"the hosts' ranks are not 0 to {run.ranks - 1}, each once; {RUN_AGAIN}"
-    if [sorted(host.ranks) for host in sorted(run.hosts, key=lambda host: min(host.ranks))] != [
-        host.ranks for host in run.hosts
-    ]:
-        yield "ranks_in_order", f"the hosts or their ranks are not in ascending order; {EDITED}"
-
-
-def problems_of_cores(run: Run) -> Iterator[Problem]:
-    for host in run.hosts:
-        if (together := count_cores(host.core_sets)) != host.cores:
-            yield "cores", f"{host.name} has {host.cores} cores, its ranks have {together} together; {EDITED}"
-        if host.offered_cores < host.cores:
-            yield "offered_cores", f"{host.name} offered fewer cores than its ranks had; {EDITED}"
-    counts = [count_cores([text]) for host in run.hosts for text in host.core_sets]
-    bound = run.mpi.binding_cores_min, run.mpi.binding_cores_max
-    if (min(counts), max(counts)) != bound:
-        yield "binding", run
+    """Their ranks, cores and memory. The option `memory-per-process` of some kernels replaces their memory."""
+    hosts, asked = run.hosts, run.options.get("memory-per-process")
+    ranks, first = [rank for host in hosts for rank in host.ranks], [host.ranks[0] for host in hosts]
+    bound = [count_cores([text]) for host in hosts for text in host.core_sets]
+    memory = memory_on_hosts(hosts) if run.memory_source != "option" else asked
+    kept = {
+        "preloaded": (run.provenance.preloaded is None) == run.simulated,
+        "ranks": len(ranks) == run.ranks and set(ranks) == set(range(len(ranks))),
+        "ranks_in_order": first == sorted(first) and all(host.ranks == sorted(host.ranks) for host in hosts),
+        "cores": all(count_cores(host.core_sets) == host.cores for host in hosts),
+        "offered_cores": all(host.offered_cores >= host.cores for host in hosts),
+        "binding": (min(bound), max(bound)) == (run.mpi.binding_cores_min, run.mpi.binding_cores_max),
+        "memory_source": (asked is not None) == (run.memory_source == "option"),
+        "memory": memory in (None, run.memory_per_process_bytes),
+    }
+    yield from broken(run, kept)
 
 
 def count_cores(core_sets: Iterable[str]) -> int:
@@ -120,83 +160,60 @@ def _ranges(core_sets: Iterable[str]) -> Iterator[tuple[int, int]]:
             yield int(first), int(last or first)
 
 
-def problems_of_memory(run: Run) -> Iterator[Problem]:
-    """The option `memory-per-process` of some kernels replaces the memory of the machine."""
-    asked = run.options.get("memory-per-process")
-    if (asked is not None) != (run.memory_source == "option"):
-        yield "memory_source", f"the memory's source is {run.memory_source}, which contradicts the options; {EDITED}"
-    found = memory_on_hosts(run.hosts) if run.memory_source != "option" else asked
-    if found is not None and run.memory_per_process_bytes != found:
-        yield "memory", run
-
-
 def memory_on_hosts(hosts: list[Host]) -> int:
     """Memory per process in byte, on the host that has least."""
     return min(host.memory_bytes // len(host.ranks) for host in hosts)
 
 
-def problems_of_end(log: Log) -> Iterator[Problem]:
-    end = log.end
-    if (end.reason, end.rank, end.host) != (None, None, None) or end.end_time is None:
-        yield "end", f"the end record of a complete run states a failure, or not when it ended; {EDITED}"
-
-
 def problems_of_activity(log: Log) -> Iterator[Problem]:
     """Whether the system reports it depends on the machine."""
-    found, hosts = log.all(Activity), log.run.hosts
+    hosts, longest = log.run.hosts, math.inf if log.run.simulated else with_slack(log.end.elapsed_seconds)
     for kind in (Activity, Overlap):
         if (count := len(log.all(kind))) > 1:
             yield "activity", f"{count} {kind_of(kind)} records where at most one belongs; {RUN_AGAIN}"
-    for record in found:
-        if len(record.hosts) != len(hosts):
-            yield "activity", f"the activity of {len(record.hosts)} hosts, where {len(hosts)} belong; {RUN_AGAIN}"
-    for record in found:
-        if not log.run.simulated and record.elapsed_seconds > with_slack(log.end.elapsed_seconds):
-            yield "activity_time", record
-        for host, used in zip(hosts, record.hosts):
-            possible = with_slack(record.elapsed_seconds * host.online_cores)
-            if max(used.others_user_seconds, used.stolen_seconds) > possible:
-                yield "activity_cores", f"{host.name}: more processor time was used than its cores have; {EDITED}"
+    for record in log.all(Activity):
+        kept = {
+            "activity": len(record.hosts) == len(hosts),
+            "activity_time": record.elapsed_seconds <= longest,
+            "activity_cores": all(
+                max(used.others_user_seconds, used.stolen_seconds)
+                <= with_slack(record.elapsed_seconds * host.online_cores)
+                for host, used in zip(hosts, record.hosts)
+            ),
+        }
+        yield from broken(record, kept)
 
 
 def problems_of_counters(log: Log) -> Iterator[Problem]:
     """Simulations have none. A kernel may lack the option."""
     records, asked = log.all(Counters), log.run.options.get("idle-power", 0.0)
-    phases = [record.phase for record in records]
-    idle_seconds = asked if isinstance(asked, int | float) else -1
-    if phases != ([] if log.run.simulated else PHASES if idle_seconds else PHASES[1:]):
-        found = " and ".join(phases) or "nothing"
+    idle = asked if isinstance(asked, int | float) else -1
+    phases = [] if log.run.simulated else PHASES if idle else PHASES[1:]
+    if (found := [record.phase for record in records]) != phases:
+        found = " and ".join(found) or "nothing"
         yield "counters", f"the counters are those of {found}, the option idle-power is {asked!r:.80}; {EDITED}"
     for record in records:
         yield from problems_of_counted(log, record)
-        if record.phase == "idle" and not idle_seconds <= record.elapsed_seconds <= with_slack(idle_seconds):
-            yield "counters_time", record
-        longest = with_slack(log.end.elapsed_seconds), with_slack(record.elapsed_seconds)
-        if record.elapsed_seconds > longest[0] or record.longest_seconds > longest[1]:
-            yield "counters_time", record
+        seconds = record.elapsed_seconds
+        in_time = seconds <= with_slack(log.end.elapsed_seconds) and record.longest_seconds <= with_slack(seconds)
+        as_asked = record.phase != "idle" or idle <= seconds <= with_slack(idle)
+        yield from broken(record, {"counters_time": in_time and as_asked})
 
 
 def problems_of_counted(log: Log, record: Counters) -> Iterator[Problem]:
-    counters = {source.counter for source in record.sources}
+    counters, every = {source.counter for source in record.sources}, set(range(len(record.sources)))
     if unknown := sorted((counters | set(record.absent)) - KINDS.keys()):
         yield "counter_names", f"the counter {unknown[0]!r:.80} is unknown; upgrade coffeecup, or: {EDITED}"
-    if both := sorted(counters & set(record.absent)):
-        yield "counter_names", f"the counter {both[0]} has a source, and is absent from all nodes; {EDITED}"
-    owned = [list(range(len(record.sources))) if each.has is None else each.has for each in record.hosts]
-    if (
-        len(record.hosts) != len(log.run.hosts)
-        or any(len(each.values) != len(own) for each, own in zip(record.hosts, owned))
-        or {place for own in owned for place in own} != set(range(len(record.sources)))
-    ):
-        yield "counter_values", f"the nodes do not have a value for each of their counters; {EDITED}"
-        return
-    for number in range(len(record.hosts)):
+    owned = [sorted(every) if host.has is None else host.has for host in record.hosts]
+    complete = len(owned) == len(log.run.hosts) and every == set().union(*owned)
+    counted = complete and all(len(host.values) == len(own) for host, own in zip(record.hosts, owned))
+    yield from broken(record, {"counter_names": not counters & set(record.absent), "counter_values": counted})
+    for number in range(len(record.hosts) if counted else 0):
         for source, (start, end, *again) in record.of_host(number):
-            if start == end == "absent":
-                yield "counter_values", f"a node has no counter {source.counter} of {source.instance}; {EDITED}"
             above = [one for one in (start, end) if isinstance(one, int) and source.largest and one > source.largest]
-            if above or (again and not (source.largest and again[0])):
-                yield "counter_largest", f"{source.counter} of {source.instance} is above its largest value; {EDITED}"
+            begun = not again or (source.largest and again[0])
+            kept = {"counter_values": not start == end == "absent", "counter_largest": begun and not above}
+            yield from broken(record, kept)
 
 
 def with_slack(seconds: float) -> float:
@@ -216,16 +233,18 @@ def problems_of_whole_time(log: Log, seconds: float) -> Iterator[Problem]:
 def problems_of_file_system(log: Log) -> Iterator[Problem]:
     """Of benchmarks that do I/O. `free_bytes` may be those of another node than the other values."""
     if (found := log.run.filesystem) is None:
-        yield "file_system", f"the log does not state the file system under test; {RUN_AGAIN}"
+        yield "file_system", log.run
         return
-    if found.free_bytes > found.total_bytes:
-        yield "free_bytes", f"the file system has more bytes free than it has at all; {EDITED}"
-    if found.mount_point is not None and not is_below(found.directory, found.mount_point):
-        yield "mount", f"the directory is not below the mount point of its file system; {EDITED}"
-    if "ro" in found.mount_options:
-        yield "mount", f"the file system is mounted read-only, but the run wrote files; {EDITED}"
-    if found.fragment_bytes and found.total_bytes < MOST_BYTES and found.total_bytes % found.fragment_bytes:
-        yield "fragment_bytes", f"the size of the file system is not a multiple of what it allocates; {EDITED}"
+    whole_parts = not (found.fragment_bytes and found.total_bytes < MOST_BYTES) or (
+        found.total_bytes % found.fragment_bytes == 0
+    )
+    below = found.mount_point is None or is_below(found.directory, found.mount_point)
+    kept = {
+        "free_bytes": found.free_bytes <= found.total_bytes,
+        "mount": below and "ro" not in found.mount_options,
+        "fragment_bytes": whole_parts,
+    }
+    yield from broken(log.run, kept)
 
 
 def is_below(directory: str, mount_point: str) -> bool:
@@ -245,7 +264,7 @@ def problems_of_options(run: Run, planned: Mapping[str, object]) -> Iterator[Pro
 def same(stated: object, planned: object, rounding: float = 0.0) -> bool:
     """True is not 1, and null is not 0. `rounding` is the relative error of numbers with a decimal point."""
     if isinstance(stated, float) and isinstance(planned, int | float):
-        return isclose(stated, planned, rel_tol=rounding) and not isinstance(planned, bool)
+        return math.isclose(stated, planned, rel_tol=rounding) and not isinstance(planned, bool)
     return stated == planned and isinstance(stated, bool) == isinstance(planned, bool)
 
 

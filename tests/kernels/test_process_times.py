@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from coffeecup.postprocess.benchmarks.ftio.records import ProcessTimes
 from coffeecup.postprocess.logs.process_times import (
     places_of_nodes,
     problems_of_lists,
@@ -15,6 +16,7 @@ from coffeecup.postprocess.logs.process_times import (
     ranks_of_nodes,
 )
 
+IT = ProcessTimes(0, 1, "read", "read", [1.0])  # any record
 BLOCKS, IN_TURN = [[0, 1], [2, 3], [4, 5]], [[0, 3], [1, 4], [2, 5]]
 
 
@@ -65,7 +67,7 @@ def test_a_host_has_the_values_of_its_ranks_or_one_if_it_takes_part(hosts, proce
 )
 def test_three_processes_on_two_of_three_nodes_have_as_many_values(resolution, lengths, sound):
     lists = [[1.0] * length for length in lengths]
-    problems = problems_of_lists("it", run(BLOCKS), resolution, 3, *lists)
+    problems = problems_of_lists(IT, run(BLOCKS), resolution, 3, *lists)
     assert names(problems) == ([] if sound else ["process_values"])
 
 
@@ -86,13 +88,13 @@ def test_three_processes_on_two_of_three_nodes_have_as_many_values(resolution, l
     ],
 )
 def test_times_of_processes_are_rounded_to_four_digits(resolution, slowest, fastest, problem):
-    problems = problems_of_slowest("it", resolution, [2.0, 1.0, 3.0], slowest, fastest)
+    problems = problems_of_slowest(IT, resolution, [2.0, 1.0, 3.0], slowest, fastest)
     assert names(problems) == problem
 
 
 def test_processes_that_took_no_time_by_a_coarse_clock_agree():
-    assert names(problems_of_slowest("it", "process", [0.0, 0.0], 0.0, 0.0)) == []
-    assert names(problems_of_slowest("it", "process", [0.0, 1e-9], 0.0, 0.0)) == ["process_slowest"]
+    assert names(problems_of_slowest(IT, "process", [0.0, 0.0], 0.0, 0.0)) == []
+    assert names(problems_of_slowest(IT, "process", [0.0, 1e-9], 0.0, 0.0)) == ["process_slowest"]
 
 
 @pytest.mark.parametrize(
@@ -111,4 +113,4 @@ def test_processes_that_took_no_time_by_a_coarse_clock_agree():
 )
 def test_each_process_has_a_file_on_a_server(servers, files, resolution, of_each, problems):
     record = SimpleNamespace(servers=list(servers), files=files)
-    assert names(problems_of_servers("it", run(BLOCKS), resolution, of_each, record)) == problems
+    assert names(problems_of_servers(run(BLOCKS), resolution, 6 if of_each else 0, record)) == problems

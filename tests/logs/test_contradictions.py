@@ -19,18 +19,24 @@ from coffeecup.postprocess.benchmarks.scoring import score_logs
 PAGE = (ROOT / "docs" / "log.md").read_text(encoding="utf-8").split("\n## Invariants\n")[1].split("\n## ")[0]
 SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 MODULES = {
-    "Every log": ["logs/rules.py", "logs/reader.py", "logs/io_options.py", "logs/process_times.py"],
+    "Every log": [
+        "logs/rules.py",
+        "logs/reader.py",
+        "logs/io_options.py",
+        "logs/process_times.py",
+        "logs/histograms.py",
+    ],
     "b_eff invariants": [
         *(
             f"benchmarks/b_eff/{name}.py"
             for name in ("rules", "loops", "timed_loops", "nodes/rules", "memory/rules", "probes/rules")
         )
     ],
-    "b_eff_load invariants": ["benchmarks/b_eff_load/rules.py", "benchmarks/load_rules.py", "logs/histograms.py"],
+    "b_eff_load invariants": ["benchmarks/b_eff_load/rules.py", "benchmarks/load_rules.py"],
     "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],
-    "b_eff_io_load invariants": ["benchmarks/b_eff_io_load/rules.py", "benchmarks/load_rules.py", "logs/histograms.py"],
+    "b_eff_io_load invariants": ["benchmarks/b_eff_io_load/rules.py", "benchmarks/load_rules.py"],
     "ftio invariants": ["benchmarks/ftio/rules.py"],
-    "priomark invariants": ["benchmarks/priomark/rules.py", "logs/histograms.py"],
+    "priomark invariants": ["benchmarks/priomark/rules.py"],
 }
 ONLY_HUGE = {"size"}  # test_log_limits.py
 MADE = made() | {name: kernel_log(name) for name in ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io_load")}
@@ -42,17 +48,25 @@ def documented(section):
 
 
 def in_code(path):
-    """The first members of what functions `problems...` yield, and what a LogError gets as its invariant. What a record
-    has to state is `planned`."""
+    """The first members of what functions `problems...` yield, the names in what is `kept` or `broken`, and what a
+    LogError gets as its invariant. What a record has to state is `planned`."""
     tree = ast.parse((ROOT / "postprocess" / path).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "LogError" and len(node.args) == 3:
             yield node.args[2].value
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("problems_of_fields", "Expected"):
             yield "planned"
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "broken":
+            yield from names_in(node.args[1])
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "kept":
+            yield from names_in(node.value)
         if isinstance(node, ast.FunctionDef) and node.name.startswith("problems"):
             found = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Yield)]
             yield from (value.elts[0].value for value in found if isinstance(value, ast.Tuple))
+
+
+def names_in(node):
+    return [key.value for key in node.keys] if isinstance(node, ast.Dict) else []
 
 
 CHANGES = [

@@ -87,6 +87,15 @@ def phase(stage, activity, **fields):
     return where("measurement", fields, stage=stage, activity=activity)
 
 
+def alone(r):
+    """On one process."""
+    r[0]["ranks"] = 1
+    for record in r:
+        del record.get("hosts", [])[1:]
+    entry = r[0]["hosts"][0]
+    entry.update(ranks=[0], core_sets=["0-127"], memory_bytes=r[0]["memory_per_process_bytes"])
+
+
 def reduction(name, length, reduced_to, methods, elapsed_seconds=9.0):
     return {
         "record": "budget",
@@ -257,6 +266,8 @@ EVERY = {
 }
 B_EFF = {
     "planned": [
+        pattern("ring-1", rings=[{"size": 5, "count": 1}]),
+        pattern("bisection-best", rings=[{"size": 2, "count": 2}]),
         pattern("worst-cycle", averaged=True),
         pattern("ring-1", methods=["neighbor", "sendrecv"]),
         pattern("ping-pong", methods=["sendrecv"]),
@@ -276,7 +287,7 @@ B_EFF = {
         one_exchange_more,
         put("data_check", received_bytes=1, checked_bytes=1),
     ],
-    "two_processes": [put("run", ranks=1)],
+    "two_processes": [alone],
     "no_file_system": [put("run", filesystem=file_system("ext4"))],
     "wrong_bytes": [put("data_check", wrong_bytes=1)],
     "planned_once": [
@@ -286,10 +297,6 @@ B_EFF = {
     "averaged_methods": [lambda r: r[1]["methods"][1].update(averaged=True)],
     "all_patterns": [put("plan", random_patterns=29), lambda r: r[1]["patterns"].pop(0)],
     "group_of_pattern": [pattern("worst-cycle", name="cycle")],
-    "rings": [
-        pattern("ring-1", rings=[{"size": 5, "count": 1}]),
-        pattern("bisection-best", rings=[{"size": 2, "count": 2}]),
-    ],
     "grids": [
         pattern("cartesian-2d-x", messages_per_exchange=5),
         pattern("cartesian-2d-y", processes=4, messages_per_exchange=8),

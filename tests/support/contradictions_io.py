@@ -150,6 +150,22 @@ def laid_out(servers, files, benchmark="single_file"):
 
 
 OF_WORKLOAD = {
+    "latency_calls": [
+        latencies(calls=7),
+        lambda r: first(r, record="measurement", case=1)["latencies"][0]["bin_calls"].__setitem__(0, 1),
+    ],
+    "bins": [
+        lambda r: [
+            first(r, record="measurement", case=1)["latencies"][0][name].reverse()
+            for name in ("from_seconds", "to_seconds", "bin_calls")
+        ]
+    ],
+    "bin_widths": [
+        lambda r: first(r, record="measurement", case=1)["latencies"][0]["to_seconds"].__setitem__(-1, 1.0),
+        put("plan", latency_relative_error=0.001),
+    ],
+    "extremes": [latencies(longest_seconds=0.0), latencies(shortest_seconds=0.0)],
+    "latency_sum": [latencies(sum_seconds=1e3), latencies(sum_seconds=0.0)],
     "whole_time": [
         ended(0.1),
         *(
@@ -407,22 +423,6 @@ PRIOMARK = {
         lambda r: first(r, record="measurement", pattern="read-write")["latencies"].reverse(),
         latencies(operation="read"),
     ],
-    "latency_calls": [
-        latencies(calls=7),
-        lambda r: first(r, record="measurement", case=1)["latencies"][0]["bin_calls"].__setitem__(0, 1),
-    ],
-    "bins": [
-        lambda r: [
-            first(r, record="measurement", case=1)["latencies"][0][name].reverse()
-            for name in ("from_seconds", "to_seconds", "bin_calls")
-        ]
-    ],
-    "bin_widths": [
-        lambda r: first(r, record="measurement", case=1)["latencies"][0]["to_seconds"].__setitem__(-1, 1.0),
-        put("plan", latency_relative_error=0.001),
-    ],
-    "extremes": [latencies(longest_seconds=0.0), latencies(shortest_seconds=0.0)],
-    "latency_sum": [latencies(sum_seconds=1e3), latencies(sum_seconds=0.0)],
     "overlap": [
         lambda r: first(r, record="measurement", benchmark="async")["values"].pop("covered"),
         lambda r: first(r, record="measurement", benchmark="async")["values"].clear(),

@@ -61,11 +61,6 @@ IO_LOAD = {
     ],
     "load": [both(load(kinds=["write", "read"]), option(kinds=["write", "read"]))],
     "cached": [of_pass(cached_bytes=None), of_pass(cached_bytes=GIB), where("loaded", {"cached_bytes": 0}, **WRITE)],
-    "latency_calls": [accesses(calls=1), one_more("accesses", **PASS)],
-    "bins": [lambda r: accesses(to_seconds=first(r, record="loaded", **PASS)["accesses"]["from_seconds"])(r)],
-    "bin_widths": [load(latency_relative_error=1e-5)],
-    "extremes": [accesses(longest_seconds=0.0)],
-    "latency_sum": [accesses(sum_seconds=1e3)],
     "access_sum": [all_in_one("accesses", **PASS)],
     "no_load": [of_load("read", received_bytes=0), of_load("write", sent_bytes=0)],
     "load_bytes": [
@@ -82,6 +77,11 @@ IO_LOAD = {
 }
 
 OF_IO_LOAD = {
+    "latency_calls": [accesses(calls=1), one_more("accesses", **PASS)],
+    "bins": [lambda r: accesses(to_seconds=first(r, record="loaded", **PASS)["accesses"]["from_seconds"])(r)],
+    "bin_widths": [load(latency_relative_error=1e-5)],
+    "extremes": [accesses(longest_seconds=0.0)],
+    "latency_sum": [accesses(sum_seconds=1e3)],
     "options": [
         lambda r: r[0]["options"].pop("kinds"),
         lambda r: r[0]["options"].pop("watchdog"),

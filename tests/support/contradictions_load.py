@@ -98,11 +98,6 @@ LOAD = {
         loop(exchanges=None),
         lambda r: first(r, record="loaded_trial").update(exchanges=first(r, record="loaded", **SHORT)["exchanges"]),
     ],
-    "latency_calls": [exchanges(calls=1), one_more("exchanges", **SHORT)],
-    "bins": [lambda r: exchanges(to_seconds=first(r, record="loaded", **SHORT)["exchanges"]["from_seconds"])(r)],
-    "bin_widths": [load(latency_relative_error=1e-5)],
-    "extremes": [exchanges(longest_seconds=0.0)],
-    "latency_sum": [exchanges(sum_seconds=1e3)],
     "exchange_sum": [all_in_one("exchanges", **SHORT)],
     "no_load": [moved("incast", "received_bytes"), moved("broadcast", "sent_bytes")],
     "load_bytes": [
@@ -114,6 +109,11 @@ LOAD = {
 }
 
 OF_LOAD = {
+    "latency_calls": [exchanges(calls=1), one_more("exchanges", **SHORT)],
+    "bins": [lambda r: exchanges(to_seconds=first(r, record="loaded", **SHORT)["exchanges"]["from_seconds"])(r)],
+    "bin_widths": [load(latency_relative_error=1e-5)],
+    "extremes": [exchanges(longest_seconds=0.0)],
+    "latency_sum": [exchanges(sum_seconds=1e3)],
     "options": [lambda r: r[0]["options"].pop("kinds"), option(kinds=["incast"]), option(repetitions=1)],
     "order": [
         stopped(2, message_bytes=2),

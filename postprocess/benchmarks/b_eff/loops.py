@@ -19,31 +19,33 @@ from coffeecup.postprocess.benchmarks.b_eff.records import (
 )
 from coffeecup.postprocess.benchmarks.b_eff.timed_loops import problems_of_received_bytes, problems_of_timed
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.rules import (
-    Expected,
-    Problem,
-    by_sequence,
-    key_of,
-    problems_of_records,
-    problems_of_whole_time,
-)
+from coffeecup.postprocess.logs.rules import Expected, Problem, broken, by_sequence, key_of
 
 TRIALS = 3
 WITH_LATENCIES = ("ring", "ping_pong")
 LOOPS = (Measurement, Latency, Trial)
 
 
-def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
-    """What contradicts the plan or other records in all that follows the plan, those of the optional parts included."""
-    yield from problems_of_budgets(log)
-    of_parts = [record for part in parts() for record in part.records]
-    yield from problems_of_records(log, expected_records(log), *LOOPS, Budget, Stop, *of_parts)
+RECORDS = (*LOOPS, Budget, Stop, *(record for part in parts() for record in part.records))
+
+
+def problems_together(log: Log[Plan]) -> Iterator[Problem]:
+    """What contradicts other records in all that follows the plan, those of the optional parts included."""
     yield from problems_of_averages(log)
-    yield from problems_of_times(log)
+    yield from problems_of_timed(log, LOOPS)
+    last = 0.0
+    for record in by_sequence(log, Budget, Stop, *(kind for door in doors().values() for kind in door.clocked)):
+        yield from broken(record, {"budget_times": last <= record.elapsed_seconds})
+        last = record.elapsed_seconds
     for door in doors().values():
         yield from door.problems(log)
     once, exchanged = zip(*(door.bytes_exchanged(log) for door in doors().values()))
     yield from problems_of_received_bytes(log, LOOPS, (sum(once), sum(exchanged)))
+
+
+def seconds(log: Log[Plan]) -> float:
+    in_loops = sum(loop.elapsed_seconds for kind in LOOPS for loop in log.all(kind))
+    return in_loops + sum(door.seconds(log) for door in doors().values())
 
 
 # --- which loops, in which order --------------------------------------------------------------------------------------
@@ -87,23 +89,20 @@ def latency_methods(pattern: Pattern) -> list[str]:
 
 def problems_of_budgets(log: Log[Plan]) -> Iterator[Problem]:
     """What a budget record leaves of a pattern's methods, in their order."""
-    methods = {pattern.name: pattern.methods for pattern in log.plan.patterns}
-    averaged = {pattern.name: latency_methods(pattern) for pattern in log.plan.patterns}
+    patterns = {pattern.name: pattern for pattern in log.plan.patterns}
     for record in log.all(Budget):
-        planned = methods.get(record.pattern, [])
-        kept = [method for method in planned if method in record.methods]
+        pattern = patterns.get(record.pattern)
+        kept = [method for method in (pattern.methods if pattern else []) if method in record.methods]
         possible = {
-            "averaged_methods": record.methods == averaged.get(record.pattern),
+            "averaged_methods": pattern is not None and record.methods == latency_methods(pattern),
             "best_method": len(kept) == 1,
             "nothing": not kept,
         }
-        if record.methods != kept or not possible[record.reduced_to]:
-            yield "budget", record
+        yield from broken(record, {"budget": record.methods == kept and possible[record.reduced_to]})
     stops, own = log.all(Stop), {pattern.name for pattern in log.plan.patterns if pattern.averaged}
     for stop in stops:  # a score requires all averaged patterns of the first repetition
         needed = stop.repetition == 1 and stop.pattern in own
-        if len(stops) > 1 or (stop.needed_budget_seconds is not None) != needed:
-            yield "stop", stop
+        yield from broken(stop, {"stop": len(stops) == 1 and (stop.needed_budget_seconds is not None) == needed})
 
 
 def needed_budget_seconds(log: Log[Plan]) -> float | None:
@@ -129,20 +128,6 @@ def problems_of_averages(log: Log[Plan]) -> Iterator[Problem]:
             "averaged_loops",
             "{} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), RUN_AGAIN),
         )
-
-
-# --- times and lengths ------------------------------------------------------------------------------------------------
-
-
-def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
-    yield from problems_of_timed(log, LOOPS)
-    in_loops = sum(loop.elapsed_seconds for kind in LOOPS for loop in log.all(kind))
-    yield from problems_of_whole_time(log, in_loops + sum(door.seconds(log) for door in doors().values()))
-    last = 0.0
-    for record in by_sequence(log, Budget, Stop, *(kind for door in doors().values() for kind in door.clocked)):
-        if record.elapsed_seconds < last:
-            yield "budget_times", record
-        last = record.elapsed_seconds
 
 
 def budget_of_bandwidth(log: Log[Plan]) -> list[Budget]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from coffeecup.postprocess.benchmarks.b_eff import loops
 from coffeecup.postprocess.benchmarks.b_eff.definition import (
     LENGTHS,
     METHODS_AVERAGED,
@@ -19,69 +20,58 @@ from coffeecup.postprocess.benchmarks.b_eff.definition import (
     messages_per_exchange,
     ring_sizes,
 )
-from coffeecup.postprocess.benchmarks.b_eff.loops import problems_of_loops
 from coffeecup.postprocess.benchmarks.b_eff.parts import doors, views
-from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan, PlannedLoops
+from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan, PlannedLoops, Rings
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import Overhead, Run
-from coffeecup.postprocess.logs.rules import (
-    EDITED,
-    Problem,
-    problems_of_fields,
-    problems_of_log,
-    problems_of_options,
-)
+from coffeecup.postprocess.logs.rules import EDITED, Problem, Rules, broken, problems_of_fields
 
 
-def problems(log: Log[Plan]) -> Iterator[Problem]:
-    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
-    yield from problems_of_run(log)
-    if log.run.filesystem is not None:
-        yield "no_file_system", log.run
+def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
+    """What follows from the options, the machine and the definition, in the log or in each of its views."""
+    yield from problems_of_wrong_bytes(log)
+    yield from broken(log.run, {"no_file_system": log.run.filesystem is None})
     for door in doors().values():
         yield from door.problems_of_views(log)
-    yield from problems_of_plan(views(log)[0].log.plan, log.run.ranks)
-    yield from problems_of_sizes(log.plan, min(view.log.run.memory_per_process_bytes for view in views(log)))
-    yield from problems_of_request(log.run, log.plan)
+    yield from problems_of_patterns(views(log)[0].log.plan, log.run.ranks)
+    yield from problems_of_lengths(log.plan)
+    yield from problems_of_groups(log)
     for door in doors().values():
         yield from door.problems_of_plan(log)
-    yield from problems_of_loops(log)
+    yield from loops.problems_of_budgets(log)
 
 
-def problems_of_run(log: Log[PlannedLoops]) -> Iterator[Problem]:
-    """What makes any log of message loops useless: one process, a record of every log that is missing, wrong bytes."""
+def problems_of_wrong_bytes(log: Log[PlannedLoops]) -> Iterator[Problem]:
+    """What makes any log of message loops useless: one process, or wrong bytes."""
     if log.run.ranks < 2:
         yield "two_processes", "b_eff needs at least two processes; run it with more"
-    yield from problems_of_log(log, Overhead, DataCheck)
     if wrong := log.only(DataCheck).wrong_bytes:
         yield "wrong_bytes", f"{wrong} bytes were received wrong; have the MPI library and the network examined"
 
 
-def problems_of_plan(plan: PlannedLoops, ranks: int) -> Iterator[Problem]:
-    """What in the planned patterns, methods and lengths is not as the paper defines it."""
+def problems_of_patterns(plan: PlannedLoops, ranks: int) -> Iterator[Problem]:
+    """What in the planned patterns and methods is not as the paper defines it."""
     methods = {method.name: method.averaged for method in plan.methods}
-    for named in (plan.patterns, plan.methods):
-        if len({each.name for each in named}) < len(named):
-            yield "planned_once", plan
-    if any(averaged != (name in METHODS_AVERAGED) for name, averaged in methods.items()):
-        yield "averaged_methods", plan
-    for group, count in (PATTERNS_AVERAGED | {"random": plan.random_patterns}).items():
-        planned = {pattern.name for pattern in plan.patterns if pattern.group == group}
-        wanted = pattern_names(group)[:count]
-        if planned < set(wanted):
+    groups = {
+        group: ({p.name for p in plan.patterns if p.group == group}, {*pattern_names(group)[:count]}, count)
+        for group, count in (PATTERNS_AVERAGED | {"random": plan.random_patterns}).items()
+    }
+    for group, (planned, wanted, count) in groups.items():
+        if planned < wanted:
             yield (
                 "all_patterns",
                 f"the run planned {len(planned)} of the {count} {group} patterns; "
                 "run all of them (the measurements can still be plotted)",
             )
-        if planned != set(wanted):
-            yield "all_patterns", plan
+    kept = {
+        "planned_once": all(
+            len({each.name for each in named}) == len(named) for named in (plan.patterns, plan.methods)
+        ),
+        "averaged_methods": all(averaged == (name in METHODS_AVERAGED) for name, averaged in methods.items()),
+        "all_patterns": all(planned == wanted for planned, wanted, _ in groups.values()),
+        "group_of_pattern": all(p.name.startswith(p.group.replace("_", "-")) for p in plan.patterns),
+    }
+    yield from broken(plan, kept)
     for pattern in plan.patterns:
-        if not pattern.name.startswith(pattern.group.replace("_", "-")):
-            yield "group_of_pattern", plan
-        rings = merged([(ring.size, ring.count) for ring in pattern.rings or []])
-        if rings != merged([(size, 1) for size in sizes_of_rings(pattern, ranks) or []]):
-            yield "rings", f"{pattern.name} has other rings than the paper's for {ranks} processes; {EDITED}"
         yield from problems_of_fields(plan, planned_of(pattern, ranks, [*methods]), pattern)
     yield from problems_of_grids(plan)
 
@@ -97,16 +87,22 @@ def planned_of(pattern: Pattern, ranks: int, methods: list[str]) -> dict[str, An
     return {
         "methods": [name for name in methods if (name == PING_PONG_METHOD) == (pattern.group == "ping_pong")],
         "averaged": pattern.group in PATTERNS_AVERAGED,
+        "rings": rings_of(pattern, ranks) or None,
         "processes": processes,
         "messages_per_exchange": messages,
     }
 
 
-def sizes_of_rings(pattern: Pattern, ranks: int) -> list[int] | None:
-    """None for patterns that are not rings."""
+def sizes_of_rings(pattern: Pattern, ranks: int) -> list[int]:
+    """In rank order; none for patterns that are not rings."""
     if pattern.group == "ring":
         return ring_sizes(ranks, int(pattern.name.removeprefix("ring-")))
-    return [ranks] if pattern.group in ("random", "worst_cycle") else None
+    return [ranks] if pattern.group in ("random", "worst_cycle") else []
+
+
+def rings_of(pattern: Pattern, ranks: int) -> list[Rings]:
+    """Rings of the same size that follow each other are one entry."""
+    return [Rings(size, len(list(rings))) for size, rings in itertools.groupby(sizes_of_rings(pattern, ranks))]
 
 
 def processes_and_messages(pattern: Pattern, ranks: int) -> tuple[int, int]:
@@ -133,24 +129,24 @@ def problems_of_grids(plan: PlannedLoops) -> Iterator[Problem]:
             yield "grids", plan
 
 
-def problems_of_sizes(plan: PlannedLoops, memory: int) -> Iterator[Problem]:
+def problems_of_lengths(plan: PlannedLoops) -> Iterator[Problem]:
+    lengths = plan.message_bytes
+    yield from broken(plan, {"lengths": lengths[-1] == plan.l_max_bytes and follows_length_rule(lengths)})
+
+
+def planned_sizes(plan: PlannedLoops, memory: int) -> dict[str, object]:
     """`memory` is that of a process, in bytes."""
-    if plan.message_bytes[-1] != plan.l_max_bytes or not follows_length_rule(plan.message_bytes):
-        yield "lengths", plan
-    planned = {"l_max_bytes": l_max_rule(memory), "buffer_bytes": buffer_rule(plan.l_max_bytes)}
-    yield from problems_of_fields(plan, planned)
+    return {"l_max_bytes": l_max_rule(memory), "buffer_bytes": buffer_rule(plan.l_max_bytes)}
 
 
-def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
-    """The options, as the kernel prints them, and the plan that follows from them."""
-    methods = [method.name for method in plan.methods]
-    applicable = {"ping_pong": PING_PONG_METHOD in methods}
+def problems_of_groups(log: Log[Plan]) -> Iterator[Problem]:
+    """The patterns that an option names are those of the plan to which its methods apply."""
+    methods, asked = [method.name for method in log.plan.methods], log.run.options["patterns"]
     others = any(method != PING_PONG_METHOD for method in methods)
-    asked = run.options["patterns"]
     groups = [str(group) for group in asked] if isinstance(asked, list) else []
-    yield from problems_of_options(run, options_of_loops(plan) | {"methods": methods})
-    planned = list(dict.fromkeys(pattern.group for pattern in plan.patterns))
-    if groups and planned != [group for group in groups if applicable.get(group, others)]:
+    wanted = [group for group in groups if (PING_PONG_METHOD in methods if group == "ping_pong" else others)]
+    planned = list(dict.fromkeys(pattern.group for pattern in log.plan.patterns))
+    if groups and planned != wanted:
         yield "options", f"the option patterns is {', '.join(groups)}, the plan has {', '.join(planned)}; {EDITED}"
 
 
@@ -176,12 +172,13 @@ def follows_length_rule(lengths: list[int]) -> bool:
     )
 
 
-def merged(rings: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """(size, count) in rank order; neighbouring rings of the same size are one entry."""
-    kept = []
-    for size, count in rings:
-        if kept and kept[-1][0] == size:
-            kept[-1] = (size, kept[-1][1] + count)
-        else:
-            kept.append((size, count))
-    return kept
+problems = Rules(
+    single=(DataCheck,),
+    of_plan=problems_of_plan,
+    planned=lambda log: planned_sizes(log.plan, min(v.log.run.memory_per_process_bytes for v in views(log))),
+    options=lambda log: {"methods": [method.name for method in log.plan.methods]} | options_of_loops(log.plan),
+    measured=loops.RECORDS,
+    expected=loops.expected_records,
+    together=loops.problems_together,
+    seconds=loops.seconds,
+).problems

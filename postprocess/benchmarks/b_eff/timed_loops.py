@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Loop, Pattern, PlannedLoops
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.rules import ROUNDING, Problem, problems_of_fields
+from coffeecup.postprocess.logs.rules import ROUNDING, Problem, broken, problems_of_fields
 
 SHORTEST_SECONDS = 1e-9
 Kinds = Sequence[type[Loop]]
@@ -19,16 +19,15 @@ def problems_of_timed(log: Log[PlannedLoops], kinds: Kinds) -> Iterator[Problem]
     for kind in kinds:
         fixed = kind.fixed_length and min(kind.fixed_length, longest)
         for loop in log.all(kind):
-            if fixed != 1 and loop.elapsed_seconds < SHORTEST_SECONDS:
-                yield "shortest", loop
-            if loop.fastest_seconds > loop.elapsed_seconds:
-                yield "fastest", loop
             fewest, most = bounds[loop.pattern]
             message = loop.slowest_message_seconds / loop.elapsed_seconds
-            if message * most < 1 - ROUNDING or message * fewest > 1 + ROUNDING:
-                yield "slowest_message", loop
-            if loop.loop_length > longest or loop.loop_length != (fixed or loop.loop_length):
-                yield "loop_length", loop
+            kept = {
+                "shortest": fixed == 1 or loop.elapsed_seconds >= SHORTEST_SECONDS,
+                "fastest": loop.fastest_seconds <= loop.elapsed_seconds,
+                "slowest_message": message * most >= 1 - ROUNDING and message * fewest <= 1 + ROUNDING,
+                "loop_length": loop.loop_length <= longest and loop.loop_length == (fixed or loop.loop_length),
+            }
+            yield from broken(loop, kept)
 
 
 def messages_of_process(pattern: Pattern) -> tuple[int, int]:
@@ -52,5 +51,5 @@ def problems_of_received_bytes(
     exchanged = others[1] + sum(moved * (loop.loop_length + 1) for moved, loop in zip(each, loops))
     check = log.only(DataCheck)
     yield from problems_of_fields(check, {"received_bytes": exchanged})
-    if not (0 if log.run.simulated else least) <= check.checked_bytes <= exchanged:
-        yield "checked_bytes", check
+    least = 0 if log.run.simulated else least
+    yield from broken(check, {"checked_bytes": least <= check.checked_bytes <= exchanged})

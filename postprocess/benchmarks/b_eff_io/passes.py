@@ -18,19 +18,17 @@ from coffeecup.postprocess.benchmarks.b_eff_io.records import (
 )
 from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE
 from coffeecup.postprocess.logs.io_records import MpiIo
-from coffeecup.postprocess.logs.process_times import problems_of_files, problems_of_lists, problems_of_slowest
+from coffeecup.postprocess.logs.process_times import problems_of_files, problems_of_processes
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Record
-from coffeecup.postprocess.logs.rules import (
-    EDITED,
-    Expected,
-    Problem,
-    key_of,
-    problems_of_fields,
-    problems_of_whole_time,
-    where,
-)
+from coffeecup.postprocess.logs.rules import Expected, Problem, broken, key_of, problems_of_fields
 
+RECORDS = (Measurement, ProcessTimes, Layout, PatternType)
+LISTS = {
+    "calls": (),
+    "access_seconds": ("access_seconds", "access_fastest_seconds"),
+    "sync_seconds": ("sync_seconds",),
+}  # of the times of processes, and the times in the measurement
 PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
 
 
@@ -58,7 +56,7 @@ def expected_records(log: Log[Plan]) -> Iterator[Expected]:
 
 
 def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
-    """Calls, times of processes and files of measurements that contradict each other."""
+    """Calls, files and times of measurements and types that contradict each other."""
     yield from problems_of_component(log, log.all(Measurement)[0])
     entries = {entry.pattern: entry for entry in log.plan.patterns}
     written = {(r.partition, r.pattern): r for r in log.all(Measurement) if r.method == METHODS[0]}
@@ -66,18 +64,23 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
         first = written[record.partition, record.pattern]
         yield from problems_of_calls(record, first)
         yield from problems_of_ends(log.plan, record, entries[record.pattern], first)
+        yield from problems_of_times(log, record)
     yield from problems_of_segments(log)
-    yield from problems_of_processes(log)
-    layouts = {key_of(record): record for record in log.all(Layout)}
-    for record in log.all(PatternType):
-        own, layout = TYPE_RULES[record.type].separate, layouts.get(key_of(record))
-        yield from problems_of_files(log, record, record.striping, layout, own, not own, record.partition)
+    yield from problems_of_processes(log, ProcessTimes, Measurement, LISTS, lambda record: record.partition)
+    yield from problems_of_calls_of_processes(log)
+    yield from problems_of_files(log, PatternType, Layout, own_and_shared)
+    yield from problems_of_types(log)
+
+
+def own_and_shared(record: PatternType) -> tuple[int, bool]:
+    """The files of a type: one of each process, or a shared one."""
+    separate = TYPE_RULES[record.type].separate
+    return record.partition if separate else 0, not separate
 
 
 def problems_of_component(log: Log, first: Record) -> Iterator[Problem]:
-    """`first` is the first measurement."""
-    if log.only(MpiIo).sequence != first.sequence - 1:
-        yield "mpi_io", f"the record mpi_io belongs before the first measurement, when a file is open; {EDITED}"
+    """`first` is the first measurement, before which a file is opened."""
+    yield from broken(log.only(MpiIo), {"mpi_io": log.only(MpiIo).sequence == first.sequence - 1})
 
 
 def problems_of_calls(record: Measurement, written: Measurement) -> Iterator[Problem]:
@@ -85,15 +88,14 @@ def problems_of_calls(record: Measurement, written: Measurement) -> Iterator[Pro
     fewest, most, together = made = calls(record)
     others = max(partition - 2, 0)  # processes between the one with the fewest calls and the one with the most
     ends = fewest + most if partition > 1 else most
-    if not ends + others * fewest <= together <= ends + others * most or (
-        (partition == 1 or record.type != "separate") and fewest != most
-    ):
-        yield "calls", record
+    alike = fewest == most or (partition > 1 and record.type == "separate")
+    less, early = together < calls(written)[2], record.ended_by in ("time", "overrun")
+    kept = {
+        "calls": alike and ends + others * fewest <= together <= ends + others * most,
+        "written_calls": all(own <= first for own, first in zip(made, calls(written))) and (early or not less),
+    }
+    yield from broken(record, kept)
     yield from problems_of_fields(record, {"bytes": together * record.call_bytes})
-    if any(own > first for own, first in zip(made, calls(written))) or (
-        together < calls(written)[2] and record.ended_by not in ("time", "overrun")
-    ):
-        yield "written_calls", record
 
 
 def calls(record: Measurement) -> tuple[int, int, int]:
@@ -103,14 +105,14 @@ def calls(record: Measurement) -> tuple[int, int, int]:
 
 def problems_of_ends(plan: Plan, record: Measurement, entry: PlannedPattern, written: Measurement) -> Iterator[Problem]:
     """Why a pattern ended, and what follows from it."""
-    if record.ended_by not in possible_ends(plan, record, entry, written):
-        yield "ended_by", record
     agrees = TYPE_RULES[record.type].collective and TYPE_RULES[record.type].time_driven and entry.units > 0
     fewest = record.calls_max + 1 if plan.termination == "per-access" else 2
-    if agrees != bool(record.agreements) or (agrees and not fewest <= record.agreements <= record.calls_max + 1):
-        yield "agreements", record
-    if not agrees and record.agreement_seconds > 0:
-        yield "agreement_seconds", record
+    kept = {
+        "ended_by": record.ended_by in possible_ends(plan, record, entry, written),
+        "agreements": fewest <= record.agreements <= record.calls_max + 1 if agrees else not record.agreements,
+        "agreement_seconds": agrees or not record.agreement_seconds,
+    }
+    yield from broken(record, kept)
 
 
 def possible_ends(plan: Plan, record: Measurement, entry: PlannedPattern, written: Measurement) -> set[str]:
@@ -135,19 +137,13 @@ def calls_of_space(plan: Plan, entry: PlannedPattern, call_bytes: int, partition
     return 1 + share // (call_bytes * partition)
 
 
-def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
-    """The times of processes, in patterns in which they do not wait for each other, are those of the measurement."""
-    resolution = log.plan.process_times
+def problems_of_calls_of_processes(log: Log[Plan]) -> Iterator[Problem]:
     measured = {key_of(record): record for record in log.all(Measurement)}
-    for r in log.all(ProcessTimes):
-        whole, name = measured[key_of(r)], where(r)
-        slowest, fastest = whole.access_seconds, whole.access_fastest_seconds
-        yield from problems_of_lists(name, log.run, resolution, r.partition, r.calls, r.access_seconds, r.sync_seconds)
-        yield from problems_of_slowest(name, resolution, r.access_seconds, slowest, fastest)
-        yield from problems_of_slowest(name, resolution, r.sync_seconds, whole.sync_seconds)
-        every = (min(r.calls), max(r.calls), sum(r.calls))
-        if every[0] != whole.calls_min or (resolution == "process" and every != calls(whole)):
-            yield "process_calls", r
+    for record in log.all(ProcessTimes):
+        fewest, *others = min(record.calls), max(record.calls), sum(record.calls)
+        stated, *more = calls(measured[key_of(record)])
+        of_each = log.plan.process_times == "process"
+        yield from broken(record, {"process_calls": fewest == stated and (not of_each or others == more)})
 
 
 def problems_of_segments(log: Log[Plan]) -> Iterator[Problem]:
@@ -166,13 +162,9 @@ def problems_of_segments(log: Log[Plan]) -> Iterator[Problem]:
             rule = size_driven_calls(entry, plan.patterns, {p: r.calls_min for p, r in records.items()})
             wanted = min(rule, calls_of_space(plan, entry, entry.call_bytes, partition))
             rules[partition][entry.pattern] = wanted
-            record = records.get(entry.pattern)
-            if record and (
-                record.calls_max > wanted
-                or record.ended_by
-                != ("overrun" if record.calls_max < wanted else "count" if wanted == rule else "space")
-            ):
-                yield "size_driven", f"{where(record)}: {record.calls_max} calls where {wanted} belong; {EDITED}"
+            if record := records.get(entry.pattern):
+                end = "overrun" if record.calls_max < wanted else "count" if wanted == rule else "space"
+                yield from broken(record, {"size_driven": record.calls_max <= wanted and record.ended_by == end})
     for record in log.all(PatternType):
         rule = TYPE_RULES[record.type]
         alignment = plan.alignment_bytes if rule.averaged else 1
@@ -181,26 +173,26 @@ def problems_of_segments(log: Log[Plan]) -> Iterator[Problem]:
         segment = -(-used // alignment) * alignment if rule.segmented else None
         yield from problems_of_fields(record, {"segment_bytes": segment})
         full = [written[record.partition].get(e.pattern) for e in entries if e.chunk_bytes is None]
-        for last in full:
-            if (last.call_bytes if last else 0) != (segment or 0) - used or (
-                last and last.chunk_bytes != last.call_bytes
-            ):
-                yield "fill_up", record
+        left = (segment or 0) - used
+        fits = all((last.call_bytes == last.chunk_bytes == left) if last else not left for last in full)
+        yield from broken(record, {"fill_up": fits})
 
 
 def problems_of_types(log: Log[Plan]) -> Iterator[Problem]:
-    """The bytes, files and striping of each pattern type follow from its measurements."""
-    sums = Counter()
+    """Bytes, files and time of each pattern type follow from its measurements."""
+    sums, inside = Counter(), defaultdict(float)
     for r in log.all(Measurement):
         sums[r.partition, r.method, r.type] += r.bytes
+        inside[r.partition, r.method, r.type] += r.elapsed_seconds
     for r in log.all(PatternType):
-        written = sums[r.partition, "write", r.type]
-        files = r.partition if TYPE_RULES[r.type].separate else 1
-        yield from problems_of_fields(
-            r, {"bytes": sums[r.partition, r.method, r.type], "file_bytes": file_bytes(r, written), "files": files}
-        )
-        if (r.cached_bytes is not None) != (log.plan.evict and r.method == "read"):
-            yield "cached", r
+        size, files = file_bytes(r, sums[r.partition, "write", r.type]), own_and_shared(r)[0] or 1
+        yield from problems_of_fields(r, {"bytes": sums[key_of(r)], "file_bytes": size, "files": files})
+        whole = r.open_seconds + inside[key_of(r)] + r.close_seconds
+        kept = {
+            "cached": (r.cached_bytes is not None) == (log.plan.evict and r.method == "read"),
+            "type_time": abs(whole - r.elapsed_seconds) <= CLOCK_TOLERANCE * max(1, whole),
+        }
+        yield from broken(r, kept)
 
 
 def file_bytes(record: PatternType, written_bytes: int) -> int:
@@ -211,40 +203,23 @@ def file_bytes(record: PatternType, written_bytes: int) -> int:
     return (record.partition - 1) * record.segment_bytes + written_bytes // record.partition
 
 
-def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
-    """Times that are longer than the whole of which they are parts."""
-    inside, no_hints = defaultdict(float), log.run.options["hints"] is None
-    for r in log.all(Measurement):
-        inside[r.partition, r.method, r.type] += r.elapsed_seconds
-        yield from problems_of_parts(r, r.position_seconds, r.agreement_seconds)
-        yield from problems_of_done(r)
-        if r.hints is not None and no_hints:
-            yield "hints", r
-    for r in log.all(PatternType):
-        whole = r.open_seconds + inside[r.partition, r.method, r.type] + r.close_seconds
-        if abs(whole - r.elapsed_seconds) > CLOCK_TOLERANCE * max(1, whole):
-            yield "type_time", r
-    yield from problems_of_whole_time(log, sum(r.elapsed_seconds for r in log.all(PatternType)))
-
-
 def problems_of_parts(r: Pass, *others: float) -> Iterator[Problem]:
     """Each time is that of the slowest process, so the parts together may be longer than the whole, but none alone.
     `others` are the parts besides accesses and sync."""
     parts = r.access_seconds, r.sync_seconds, *others
-    if max(parts) > r.elapsed_seconds + CLOCK_TOLERANCE or r.access_fastest_seconds > r.access_seconds:
-        yield "parts", r
-    if r.elapsed_seconds > sum(parts) * (1 + PARTS_SHARE) + PARTS_SECONDS:
-        yield "whole", r
-    if r.method == "read" and r.sync_seconds > 0:
-        yield "sync", r
+    fits = max(parts) <= r.elapsed_seconds + CLOCK_TOLERANCE and r.access_fastest_seconds <= r.access_seconds
+    kept = {
+        "parts": fits,
+        "whole": r.elapsed_seconds <= sum(parts) * (1 + PARTS_SHARE) + PARTS_SECONDS,
+        "sync": r.method != "read" or not r.sync_seconds,
+    }
+    yield from broken(r, kept)
 
 
-def problems_of_done(r: Measurement) -> Iterator[Problem]:
-    """The times of the fastest process, and when processes had made their calls."""
-    if (
-        r.last_done_seconds > r.elapsed_seconds + CLOCK_TOLERANCE
-        or r.access_seconds > r.last_done_seconds + CLOCK_TOLERANCE
-        or r.agreement_fastest_seconds > r.agreement_seconds
-        or r.first_done_seconds > r.last_done_seconds
-    ):
-        yield "parts", r
+def problems_of_times(log: Log[Plan], r: Measurement) -> Iterator[Problem]:
+    """Parts of a measurement, the times of the fastest process, and when processes had made their calls."""
+    yield from problems_of_parts(r, r.position_seconds, r.agreement_seconds)
+    in_order = r.access_seconds - CLOCK_TOLERANCE <= r.last_done_seconds <= r.elapsed_seconds + CLOCK_TOLERANCE
+    fastest = r.agreement_fastest_seconds <= r.agreement_seconds and r.first_done_seconds <= r.last_done_seconds
+    of_file = log.run.options["hints"] is not None
+    yield from broken(r, {"parts": in_order and fastest, "hints": of_file or r.hints is None})

@@ -4,6 +4,7 @@ those on the measurements. Nothing is reduced here. docs/log.md lists the invari
 
 from collections.abc import Iterator
 
+from coffeecup.postprocess.benchmarks.b_eff_io import passes
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
     METHODS,
     OFFICIAL_SECONDS,
@@ -16,98 +17,69 @@ from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
     m_part_rule,
     patterns_rule,
 )
-from coffeecup.postprocess.benchmarks.b_eff_io.passes import (
-    expected_records,
-    problems_of_measurements,
-    problems_of_times,
-    problems_of_types,
-)
 from coffeecup.postprocess.benchmarks.b_eff_io.records import (
-    Layout,
     Measurement,
     PatternType,
     Plan,
     PlannedPattern,
     PlannedType,
-    ProcessTimes,
 )
 from coffeecup.postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
-from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
+from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
 from coffeecup.postprocess.logs.process_times import problems_of_resolution
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import Overhead, Run
-from coffeecup.postprocess.logs.rules import (
-    EDITED,
-    Problem,
-    problems_of_fields,
-    problems_of_file_system,
-    problems_of_log,
-    problems_of_options,
-    problems_of_reads,
-    problems_of_records,
-)
+from coffeecup.postprocess.logs.records import Run
+from coffeecup.postprocess.logs.rules import Problem, Rules, broken
 
 USABLE_SHARE = 0.9  # of the free space: the limit without an option
 
 
-def problems(log: Log[Plan]) -> Iterator[Problem]:
-    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
-    yield from problems_of_log(log, Overhead, DataCheck, MpiIo)
-    yield from problems_of_file_system(log)
-    yield from problems_of_plan(log.plan, log.run.ranks)
-    yield from problems_of_read_shift(log, log.plan.read_shift, log.plan.partitions)
-    yield from problems_of_memory_fill(log, log.plan.fill_memory_percent)
-    if any(fill.sequence > log.only(DataCheck).sequence for fill in log.all(MemoryFill)):
-        yield "memory_fill", f"the memory was released after the data check; {EDITED}"
-    yield from problems_of_resolution(log.run, log.plan.process_times)
-    yield from problems_of_request(log.run, log.plan)
-    yield from problems_of_records(log, expected_records(log), Measurement, ProcessTimes, Layout, PatternType)
-    yield from problems_of_measurements(log)
-    yield from problems_of_types(log)
-    yield from problems_of_times(log)
-    yield from problems_of_data(log)
-
-
-def problems_of_plan(plan: Plan, ranks: int) -> Iterator[Problem]:
+def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
+    plan, names = log.plan, [entry.name for entry in log.plan.types]
     if missing := [name for name in METHODS if name not in plan.methods]:
         yield (
             "all_methods",
             f"the run left out {' and '.join(missing)}; run it with all access methods (the measurements can be "
             "plotted)",
         )
-    names = [entry.name for entry in plan.types]
     if missing := [name for name in TYPES if name not in names]:
         yield (
             "all_types",
             f"the run left out the types {', '.join(missing)}; run it with all five (the measurements can be plotted)",
         )
-    if max(plan.partitions) > ranks or plan.partitions != sorted(plan.partitions):
-        yield "partitions", plan
+    fits = max(plan.partitions) <= log.run.ranks and plan.partitions == sorted(plan.partitions)
+    yield from broken(plan, {"partitions": fits})
+    yield from problems_of_read_shift(log, plan.partitions)
+    yield from problems_of_memory_fill(log, after_check=False)
+    yield from problems_of_resolution(log.run, plan.process_times)
 
 
-def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
-    """The options, as the kernel prints them, and the plan that follows from them."""
-    yield from problems_of_options(
-        run,
-        {
-            "quick": plan.form == "quick",
-            "top-clusters": plan.form == "top-clusters",
-            "types": [entry.name for entry in plan.types],
-            "methods": plan.methods,
-            "alignment": plan.alignment_bytes,
-            "cache-size": plan.cache_bytes,
-            "individual-pointers": plan.file_pointers == "individual",
-            "agree-per-access": plan.termination == "per-access",
-            "check-all": plan.check == "all",
-            "evict": plan.evict,
-            "dry-run": False,
-        },
-    )
+def options(log: Log[Plan]) -> dict[str, object]:
+    """As the kernel prints them."""
+    plan = log.plan
+    return {
+        "quick": plan.form == "quick",
+        "top-clusters": plan.form == "top-clusters",
+        "types": [entry.name for entry in plan.types],
+        "methods": plan.methods,
+        "alignment": plan.alignment_bytes,
+        "cache-size": plan.cache_bytes,
+        "individual-pointers": plan.file_pointers == "individual",
+        "agree-per-access": plan.termination == "per-access",
+        "check-all": plan.check == "all",
+        "evict": plan.evict,
+        "dry-run": False,
+    }
+
+
+def planned(log: Log[Plan]) -> dict[str, object]:
+    """What follows from the options, the hosts and the definition."""
+    run, plan = log.run, log.plan
     names, rows = [entry.name for entry in plan.types], enumerate(patterns_rule(plan.m_part_bytes))
     seconds = {"top-clusters": TOP_CLUSTERS_SECONDS, "quick": QUICK_SECONDS}.get(plan.form, 0) / len(plan.partitions)
     memory = run.options["memory-per-process"]
     nodes = [memory * len(host.ranks) if isinstance(memory, int) else host.memory_bytes for host in run.hosts]
-    planned = {
+    return {
         "methods": [*METHODS],
         "types": [
             PlannedType(name, number, rule.averaged, rule.collective, rule.separate)
@@ -121,7 +93,6 @@ def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
         "m_part_bytes": run.options["largest-chunk"] or m_part_rule(plan.node_memory_bytes),
         "space_limit_bytes": space_limit(run),
     }
-    yield from problems_of_fields(plan, planned)
 
 
 def partitions_asked_for(run: Run) -> list[int]:
@@ -137,14 +108,27 @@ def space_limit(run: Run) -> object:
     return run.options["space-limit"] or int(USABLE_SHARE * float(run.tested_filesystem.free_bytes))
 
 
-def problems_of_data(log: Log[Plan]) -> Iterator[Problem]:
+def reads(log: Log[Plan]) -> tuple[int, int, int]:
     """Of a pattern, all that was read is checked, or what is still in the buffers."""
-    reads = [record for record in log.all(Measurement) if record.method == "read"]
-    together = sum(record.bytes for record in reads)
-    kept = {record.sequence: calls_in_buffer(record.call_bytes) for record in reads}
+    measured = [record for record in log.all(Measurement) if record.method == "read"]
+    together = sum(record.bytes for record in measured)
+    if log.plan.check == "all":
+        return together, together, together
     fewest, most = (
-        sum(r.partition * r.call_bytes * min(count(r), kept[r.sequence]) for r in reads)
+        sum(r.partition * r.call_bytes * min(count(r), calls_in_buffer(r.call_bytes)) for r in measured)
         for count in (lambda r: r.calls_min, lambda r: r.calls_max)
     )
-    bounds = (together, together) if log.plan.check == "all" else (fewest, min(most, together))
-    yield from problems_of_reads(log.only(DataCheck), together, *bounds)
+    return together, fewest, min(most, together)
+
+
+problems = Rules(
+    single=(DataCheck, MpiIo),
+    of_plan=problems_of_plan,
+    planned=planned,
+    options=options,
+    measured=passes.RECORDS,
+    expected=passes.expected_records,
+    together=passes.problems_of_measurements,
+    seconds=lambda log: sum(record.elapsed_seconds for record in log.all(PatternType)),
+    reads=reads,
+).problems

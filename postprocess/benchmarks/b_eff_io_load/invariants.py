@@ -13,11 +13,6 @@ INVARIANTS = {
     ),
     "cached": "what remained in caches is stated for reads",
     "access_sum": "the times of the accesses sum up to those of the pass on the processes",
-    "latency_calls": "the bins of a histogram contain as many accesses as the pass has on all processes",
-    "bins": "bins are ascending, do not overlap, and are no wider than the plan states",
-    "bin_widths": "bins are ascending, do not overlap, and are no wider than the plan states",
-    "extremes": "the shortest and the longest time are in the outermost bins; the sum lies within the bins",
-    "latency_sum": "the shortest and the longest time are in the outermost bins; the sum lies within the bins",
     "no_load": "a load has moved something in every phase",
     "load_bytes": (
         "a load only reads, or only writes, whole chunks of 1 MiB, one at least on each process, and no more were "

@@ -7,39 +7,16 @@ from collections.abc import Iterator
 from itertools import product
 from math import floor
 
+from coffeecup.postprocess.benchmarks import load_rules
+from coffeecup.postprocess.benchmarks.b_eff_io import passes
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, calls_in_buffer, patterns_rule
-from coffeecup.postprocess.benchmarks.b_eff_io.passes import (
-    PARTS_SECONDS,
-    PARTS_SHARE,
-    problems_of_component,
-    problems_of_parts,
-)
 from coffeecup.postprocess.benchmarks.b_eff_io.records import PlannedPattern
 from coffeecup.postprocess.benchmarks.b_eff_io.rules import space_limit
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Load, Loaded, LoadedTrial, Plan, Stop
-from coffeecup.postprocess.benchmarks.load_rules import (
-    generating_ranks,
-    is_of_files,
-    problems_of_generator,
-    problems_of_request,
-    problems_of_victims,
-)
 from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
 from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import Overhead
-from coffeecup.postprocess.logs.rules import (
-    Expected,
-    Problem,
-    by_sequence,
-    problems_of_fields,
-    problems_of_file_system,
-    problems_of_log,
-    problems_of_options,
-    problems_of_reads,
-    problems_of_records,
-    problems_of_whole_time,
-)
+from coffeecup.postprocess.logs.rules import Expected, Problem, Rules, broken, by_sequence
 
 PATTERNS = (3, 19, 20)
 REPETITIONS, MOST_CALLS = 10, 10_000
@@ -47,38 +24,21 @@ TELLING_SHARE = 0.5  # of a pass: a shorter trial is followed by another one
 FEWEST_NODES = 1  # of the victims, and of the others
 
 
-def problems(log: Log[Plan]) -> Iterator[Problem]:
-    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
-    yield from problems_of_log(log, Overhead, DataCheck, MpiIo)
-    yield from problems_of_file_system(log)
-    yield from problems_of_plan(log)
-    yield from problems_of_records(log, expected_records(log), LoadedTrial, Loaded, Load, Stop)
-    yield from problems_of_component(log, by_sequence(log, LoadedTrial)[0])
-    for record in log.all(Loaded):
-        yield from problems_of_pass(log, record)
-    yield from problems_of_whole_time(
-        log, sum(r.seconds for r in log.all(Loaded)) + sum(r.elapsed_seconds for r in log.all(LoadedTrial))
-    )
-    yield from problems_of_generators(log)
-    yield from problems_of_data(log)
+def options(log: Log[Plan]) -> dict[str, object]:
+    plan, load = log.plan, log.plan.load
+    stated = {"kinds": load.kinds, "scheduled-time": plan.scheduled_seconds, "load-file": load.file_bytes}
+    return {**stated, "check-all": plan.check == "all", "dry-run": False}
 
 
-def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
-    run, plan, load, seed = log.run, log.plan, log.plan.load, log.run.options["seed"]
-    yield from problems_of_request(log, load, LOADS)
-    planned = {"scheduled-time": plan.scheduled_seconds, "load-file": load.file_bytes}
-    yield from problems_of_options(run, planned | {"check-all": plan.check == "all", "dry-run": False})
-    yield from problems_of_victims(log, load, seed if isinstance(seed, int) else 0, FEWEST_NODES)
-    rows, passes = patterns_rule(0), REPETITIONS * len(PATTERNS) * len(METHODS) * (3 * len(load.kinds) + 1)
-    yield from problems_of_fields(
-        plan,
-        {
-            "space_limit_bytes": space_limit(run),
-            "patterns": [PlannedPattern(number, *rows[number]) for number in PATTERNS],
-            "repetitions": REPETITIONS,
-            "pass_seconds": plan.scheduled_seconds / passes,
-        },
-    )
+def planned(log: Log[Plan]) -> dict[str, object]:
+    plan, seed, rows = log.plan, log.run.options["seed"], patterns_rule(0)
+    passes_of_run = REPETITIONS * len(PATTERNS) * len(METHODS) * (3 * len(plan.load.kinds) + 1)
+    return load_rules.planned_victims(log, seed if isinstance(seed, int) else 0) | {
+        "space_limit_bytes": space_limit(log.run),
+        "patterns": [PlannedPattern(number, *rows[number]) for number in PATTERNS],
+        "repetitions": REPETITIONS,
+        "pass_seconds": plan.scheduled_seconds / passes_of_run,
+    }
 
 
 def expected_records(log: Log[Plan]) -> Iterator[Expected]:
@@ -88,7 +48,7 @@ def expected_records(log: Log[Plan]) -> Iterator[Expected]:
             yield Expected(LoadedTrial, (pattern, calls))
     stopped = {record.repetition for record in log.all(Stop)} - {1}
     phases = [None, *(state for kind in load.kinds for state in (kind, None))]
-    senders = sum(map(len, generating_ranks(log, load)))
+    senders = sum(map(len, load_rules.generating_ranks(log, load)))
     calls = {pattern: chosen_calls(log, pattern) for pattern in patterns}
     for repetition in range(1, log.plan.repetitions + 1):
         if repetition in stopped:
@@ -133,17 +93,15 @@ def chosen_calls(log: Log[Plan], pattern: int) -> int:
 
 
 def problems_of_pass(log: Log[Plan], record: Loaded) -> Iterator[Problem]:
-    load = log.plan.load
-    if (record.cached_bytes is not None) != (record.method == "read") or (record.cached_bytes or 0) > record.bytes:
-        yield "cached", record
-    accesses = record.calls * load.victim_processes
-    yield from problems_of_histogram(record.accesses, accesses, load.latency_relative_error, record)
-    mean = record.accesses.sum_seconds / load.victim_processes
-    rounding = 1e-9 * record.calls
-    lost = record.access_fastest_seconds * PARTS_SHARE + PARTS_SECONDS
-    if not record.access_fastest_seconds - lost <= mean <= record.access_seconds * (1 + CLOCK_TOLERANCE) + rounding:
-        yield "access_sum", record
-    yield from problems_of_parts(record)
+    load, accesses, cached = log.plan.load, record.accesses, record.cached_bytes
+    stated = cached is not None and cached <= record.bytes
+    yield from broken(record, {"cached": stated if record.method == "read" else cached is None})
+    calls = record.calls * load.victim_processes
+    yield from problems_of_histogram(accesses, calls, load.latency_relative_error, record)
+    mean, most = accesses.sum_seconds / load.victim_processes, record.access_seconds * (1 + CLOCK_TOLERANCE)
+    least = record.access_fastest_seconds * (1 - passes.PARTS_SHARE) - passes.PARTS_SECONDS
+    yield from broken(record, {"access_sum": least <= mean <= most + 1e-9 * record.calls})
+    yield from passes.problems_of_parts(record)
 
 
 def problems_of_generators(log: Log[Plan]) -> Iterator[Problem]:
@@ -152,15 +110,38 @@ def problems_of_generators(log: Log[Plan]) -> Iterator[Problem]:
         seconds[record.repetition, record.phase] += record.seconds
     for record in log.all(Load):
         moved = record.sent_bytes + record.received_bytes
-        sound = is_of_files(record, writes=record.load == "write", reads=record.load == "read")
-        yield from problems_of_generator(record, moved > 0, sound, seconds[record.repetition, record.phase])
+        sound = load_rules.is_of_files(record, writes=record.load == "write", reads=record.load == "read")
+        lasted = seconds[record.repetition, record.phase]
+        yield from load_rules.problems_of_generator(record, moved > 0, sound, lasted)
 
 
-def problems_of_data(log: Log[Plan]) -> Iterator[Problem]:
+def reads(log: Log[Plan]) -> tuple[int, int, int]:
     """Of a pass, all that was read is checked, or what is still in the buffers."""
-    reads = [record for record in log.all(Loaded) if record.method == "read"]
-    together = sum(record.bytes for record in reads)
+    measured = [record for record in log.all(Loaded) if record.method == "read"]
+    together = sum(record.bytes for record in measured)
     kept = {entry.pattern: calls_in_buffer(entry.call_bytes or 1) for entry in log.plan.patterns}
-    sample = sum(record.bytes // record.calls * min(record.calls, kept[record.pattern]) for record in reads)
+    sample = sum(record.bytes // record.calls * min(record.calls, kept[record.pattern]) for record in measured)
     checked = together if log.plan.check == "all" else sample
-    yield from problems_of_reads(log.only(DataCheck), together, checked, checked)
+    return together, checked, checked
+
+
+def problems_together(log: Log[Plan]) -> Iterator[Problem]:
+    yield from passes.problems_of_component(log, by_sequence(log, LoadedTrial)[0])
+    yield from problems_of_generators(log)
+
+
+problems = Rules(
+    single=(DataCheck, MpiIo),
+    of_plan=lambda log: load_rules.problems_of_load(log, LOADS, FEWEST_NODES),
+    planned=planned,
+    options=options,
+    measured=(LoadedTrial, Loaded, Load, Stop),
+    expected=expected_records,
+    each={Loaded: problems_of_pass},
+    together=problems_together,
+    seconds=lambda log: (
+        sum(record.seconds for record in log.all(Loaded))
+        + sum(record.elapsed_seconds for record in log.all(LoadedTrial))
+    ),
+    reads=reads,
+).problems

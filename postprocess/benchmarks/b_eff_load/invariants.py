@@ -18,11 +18,6 @@ INVARIANTS = {
         "exactly the loops at the shortest and the longest length have the times of their exchanges, trials have none"
     ),
     "exchange_sum": "the times of the exchanges sum up to those of the loop on the processes",
-    "latency_calls": "the bins of a histogram contain as many exchanges as the loop has on all processes",
-    "bins": "bins are ascending, do not overlap, and are no wider than the plan states",
-    "bin_widths": "bins are ascending, do not overlap, and are no wider than the plan states",
-    "extremes": "the shortest and the longest time are in the outermost bins; the sum lies within the bins",
-    "latency_sum": "the shortest and the longest time are in the outermost bins; the sum lies within the bins",
     "no_load": "a load has moved something in every phase",
     "load_bytes": (
         "a load moves whole messages; `io` writes and reads whole files, the same number, one at least on each "

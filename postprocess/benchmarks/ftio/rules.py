@@ -5,47 +5,13 @@ Nothing is reduced here. docs/log.md lists the invariants."""
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from coffeecup.postprocess.benchmarks.ftio.records import (
-    Layout,
-    Measurement,
-    Plan,
-    PlannedActivity,
-    ProcessTimes,
-    Repetition,
-    Start,
-)
-from coffeecup.postprocess.benchmarks.ftio.sizes import (
-    ELEMENT_BYTES,
-    input_of_option,
-    is_valid,
-    matrix_bytes,
-    matrix_width,
-    nominal_flops,
-)
-from coffeecup.postprocess.logs.process_times import (
-    differ,
-    problems_of_files,
-    problems_of_lists,
-    problems_of_resolution,
-    problems_of_slowest,
-    ranks_of_nodes,
-)
-from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.benchmarks.ftio import records, sizes
+from coffeecup.postprocess.benchmarks.ftio.records import Layout, Measurement, Plan, ProcessTimes, Repetition, Start
+from coffeecup.postprocess.benchmarks.ftio.sizes import ELEMENT_BYTES
+from coffeecup.postprocess.logs import process_times, rules
+from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Overhead
-from coffeecup.postprocess.logs.rules import (
-    EDITED,
-    Expected,
-    Problem,
-    first_place,
-    key_of,
-    problems_of_fields,
-    problems_of_file_system,
-    problems_of_log,
-    problems_of_options,
-    problems_of_records,
-    problems_of_whole_time,
-    where,
-)
+from coffeecup.postprocess.logs.rules import Expected, Problem, Rules, broken, key_of
 
 EPSILON = 2.0**-52
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
@@ -116,59 +82,37 @@ def expected_calls(plan: Plan, processes: int, stage: str, activity: str) -> int
     return width * processes
 
 
-def problems(log: Log[Plan]) -> Iterator[Problem]:
-    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
-    yield from problems_of_log(log, Overhead, Start)
-    yield from problems_of_file_system(log)
-    if log.only(Start).sequence != first_place(log):
-        yield "places", log.only(Start)
-    yield from problems_of_plan(log)
-    yield from problems_of_resolution(log.run, log.plan.process_times)
-    yield from problems_of_records(log, expected_records(log), Measurement, ProcessTimes, Layout, Repetition)
-    for phase in log.all(Measurement):
-        yield from problems_of_phase(log, phase)
-    phases = defaultdict(list)
-    for phase in log.all(Measurement):
-        phases[phase.repetition].append(phase)
-    for record in log.all(Repetition):
-        yield from problems_of_result(log.plan.matrix_width, record)
-        yield from problems_of_ends(record)
-        yield from problems_of_sums(log.run.ranks, record, phases[record.repetition])
-    yield from problems_of_processes(log)
-    layouts, own = {key_of(record): record for record in log.all(Layout)}, log.plan.storage == "posix"
-    for record in log.all(Repetition):
-        layout = layouts.get(key_of(record))
-        yield from problems_of_files(log, record, record.striping, layout, own, not own, log.run.ranks)
-    used = [log.only(Start).resident_bytes, *(record.peak_resident_bytes for record in log.all(Repetition))]
-    if used != sorted(used):
-        yield "resident", log.only(Start)
-    yield from problems_of_whole_time(log, sum(max(record.elapsed_seconds) for record in log.all(Repetition)))
-
-
 def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
-    """It follows from the options, as the kernel prints them, and from the number of processes."""
-    run, plan, ranks, i = log.run, log.plan, log.run.ranks, log.plan.input_parameter
-    if not is_valid(i, ranks):
-        yield (
-            "input",
-            f"the input parameter {i} is not valid on {ranks} processes: {ranks} has to divide its square; {RUN_AGAIN}",
-        )
-    planned = {
-        "matrix_width": matrix_width(i, ranks),
-        "square_width": i**2,
-        "matrix_bytes": matrix_bytes(i, ranks),
-        "stages": [*STAGES],
-        "activities": [PlannedActivity(*activity) for activity in ACTIVITIES.items()],
+    """The input parameter, the storage and the state before anything was timed."""
+    plan, start = log.plan, log.only(Start)
+    yield from rules.problems_of_file_system(log)
+    used = [start.resident_bytes, *(record.peak_resident_bytes for record in log.all(Repetition))]
+    yield from broken(start, {"places": start.sequence == rules.first_place(log), "resident": used == sorted(used)})
+    kept = {
+        "input": sizes.is_valid(plan.input_parameter, log.run.ranks),
+        "direct": not plan.direct or plan.storage == "posix",
     }
-    yield from problems_of_fields(plan, planned)
-    if plan.direct and plan.storage != "posix":
-        yield "direct", plan
-    yield from problems_of_fields(
-        plan, {"input_parameter": input_of_option(str(run.options["input"]), ranks, plan.direct)}
-    )
+    yield from broken(plan, kept)
+    yield from process_times.problems_of_resolution(log.run, plan.process_times)
+
+
+def planned(log: Log[Plan]) -> dict[str, object]:
+    """It follows from the options, as the kernel prints them, and from the number of processes."""
+    plan, ranks, i = log.plan, log.run.ranks, log.plan.input_parameter
+    return {
+        "matrix_width": sizes.matrix_width(i, ranks),
+        "square_width": i**2,
+        "matrix_bytes": sizes.matrix_bytes(i, ranks),
+        "stages": [*STAGES],
+        "activities": [records.PlannedActivity(*activity) for activity in ACTIVITIES.items()],
+        "input_parameter": sizes.input_of_option(str(log.run.options["input"]), ranks, plan.direct),
+    }
+
+
+def options(log: Log[Plan]) -> dict[str, object]:
+    plan = log.plan
     stated = {"storage": plan.storage, "direct": plan.direct, "repeat": plan.repetitions}
-    stated |= {"exchange-buffer": plan.exchange_buffer_bytes, "keep": log.only(Start).kept}
-    yield from problems_of_options(run, stated)
+    return stated | {"exchange-buffer": plan.exchange_buffer_bytes, "keep": log.only(Start).kept}
 
 
 def expected_records(log: Log[Plan]) -> Iterator[Expected]:
@@ -179,7 +123,7 @@ def expected_records(log: Log[Plan]) -> Iterator[Expected]:
     moved = expected_bytes(width, ranks)
     is_fine = log.only(Overhead).clock_resolution_seconds <= FINE_CLOCK
     result = {
-        "nominal_flops": nominal_flops(width),
+        "nominal_flops": sizes.nominal_flops(width),
         "verification.tolerated_relative_difference": tolerated_difference(width),
     }
     for repetition in range(1, log.plan.repetitions + 1):
@@ -200,16 +144,17 @@ def expected_records(log: Log[Plan]) -> Iterator[Expected]:
 
 def problems_of_phase(log: Log[Plan], phase: Measurement) -> Iterator[Problem]:
     ranks, (fastest, mean, slowest) = log.run.ranks, (phase.fastest_seconds, phase.mean_seconds, phase.elapsed_seconds)
-    made = expected_calls(log.plan, ranks, phase.stage, phase.activity)
-    if phase.calls < made or (phase.calls > made and phase.activity not in ("read", "write")):
-        yield "calls", f"{where(phase)}: {phase.calls} calls where {made} belong; {EDITED}"
+    more = phase.calls - expected_calls(log.plan, ranks, phase.stage, phase.activity)
     least, most = (slowest + (ranks - 1) * fastest) / ranks, (fastest + (ranks - 1) * slowest) / ranks
-    if fastest > slowest * (1 + ROUNDING) or not least * (1 - ROUNDING) <= mean <= most * (1 + ROUNDING):
-        yield "mean", phase
+    in_order = fastest <= slowest * (1 + ROUNDING) and least * (1 - ROUNDING) <= mean <= most * (1 + ROUNDING)
+    yield from broken(
+        phase, {"calls": not more or (more > 0 and phase.activity in ("read", "write")), "mean": in_order}
+    )
 
 
-def problems_of_result(width: int, record: Repetition) -> Iterator[Problem]:
-    found, tolerated = record.verification, tolerated_difference(width)
+def problems_of_result(log: Log[Plan], record: Repetition) -> Iterator[Problem]:
+    """Processes leave the barriers before and after a repetition together, unless one loses its core just then."""
+    found, tolerated, counted = record.verification, tolerated_difference(log.plan.matrix_width), record.counters
     if found.largest_relative_difference > tolerated:
         yield (
             "verification",
@@ -217,19 +162,14 @@ def problems_of_result(width: int, record: Repetition) -> Iterator[Problem]:
             f"{found.largest_relative_difference:.3g}, rounding leaves at most {tolerated:.3g}; have the file system, "
             "the memory and the MPI library examined",
         )
-    if found.total_difference < found.largest_difference * (1 - ROUNDING):
-        yield "differences", record
-    counters = record.counters
-    for value, reason in ((counters.cycles, counters.cycles_reason), (counters.flops, counters.flops_reason)):
-        if (value is None) != (reason is not None):
-            yield "counters", record
-
-
-def problems_of_ends(record: Repetition) -> Iterator[Problem]:
-    """Processes leave the barriers before and after a repetition together, unless one loses its core just then."""
     first, last = min(record.elapsed_seconds), max(record.elapsed_seconds)
-    if last - first > TOGETHER_SHARE * last + TOGETHER_SECONDS:
-        yield "together", record
+    reasons = ((counted.cycles, counted.cycles_reason), (counted.flops, counted.flops_reason))
+    kept = {
+        "differences": found.total_difference >= found.largest_difference * (1 - ROUNDING),
+        "counters": all((value is None) == (reason is not None) for value, reason in reasons),
+        "together": last - first <= TOGETHER_SHARE * last + TOGETHER_SECONDS,
+    }
+    yield from broken(record, kept)
 
 
 def problems_of_sums(ranks: int, record: Repetition, phases: list[Measurement]) -> Iterator[Problem]:
@@ -237,42 +177,59 @@ def problems_of_sums(ranks: int, record: Repetition, phases: list[Measurement]) 
     all processes together are those of the phases. The whole is timed apart and may be a little longer."""
     for name, contains in SUMS.items():
         values, mine = getattr(record, name), [phase for phase in phases if contains(phase)]
-        if len(values) != ranks:
-            yield "each_process", record
-        together = ranks * sum(phase.mean_seconds for phase in mine)
+        low, together, high = (
+            sum(getattr(phase, of) for phase in mine) for of in ("fastest_seconds", "mean_seconds", "elapsed_seconds")
+        )
         least = ACCOUNTED if name == "elapsed_seconds" else 1 - ROUNDING
-        share = together / max(sum(values), 1e-300)
-        if not least <= share <= 1 + ROUNDING:
-            yield "sums", f"{where(record)}: the phases account for {share:.1%} of its {name}; {RUN_AGAIN}"
-        low, high = (sum(getattr(phase, of) for phase in mine) for of in ("fastest_seconds", "elapsed_seconds"))
         most = high + (1 - least) * sum(values)
-        if min(values) < low * (1 - ROUNDING) or max(values) > most * (1 + ROUNDING):
-            yield "processes", record
+        kept = {
+            "each_process": len(values) == ranks,
+            "sums": least <= ranks * together / max(sum(values), 1e-300) <= 1 + ROUNDING,
+            "processes": low * (1 - ROUNDING) <= min(values) and max(values) <= most * (1 + ROUNDING),
+        }
+        yield from broken(record, kept)
 
 
-def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
+def problems_together(log: Log[Plan]) -> Iterator[Problem]:
     """The times of processes in an activity are those of the measurement, and together those of the repetition."""
-    resolution = log.plan.process_times
+    phases, lists, own = defaultdict(list), defaultdict(list), log.run.ranks * (log.plan.storage == "posix")
     measured = {key_of(phase): phase for phase in log.all(Measurement)}
-    lists = defaultdict(list)
+    for phase in measured.values():
+        phases[phase.repetition].append(phase)
+    for record in log.all(Repetition):
+        yield from problems_of_sums(log.run.ranks, record, phases[record.repetition])
+    of_lists = {"seconds": ("elapsed_seconds", "fastest_seconds")}
+    yield from process_times.problems_of_processes(log, ProcessTimes, Measurement, of_lists)
     for record in log.all(ProcessTimes):
-        whole, name = measured[key_of(record)], where(record)
-        yield from problems_of_lists(name, log.run, resolution, log.run.ranks, record.seconds)
-        yield from problems_of_slowest(name, resolution, record.seconds, whole.elapsed_seconds, whole.fastest_seconds)
-        if resolution == "process" and differ(sum(record.seconds) / len(record.seconds), whole.mean_seconds):
-            yield "process_mean", record
+        whole, mean = measured[key_of(record)], sum(record.seconds) / len(record.seconds)
+        of_each = log.plan.process_times == "process"
+        yield from broken(record, {"process_mean": not of_each or not process_times.differ(mean, whole.mean_seconds)})
         lists[record.repetition].append((whole, record.seconds))
     for record in log.all(Repetition):
         for name in ("io_seconds", "transform_io_seconds"):
             mine = [seconds for whole, seconds in lists[record.repetition] if SUMS[name](whole)]
-            if not agree(log, [sum(values) for values in zip(*mine)], getattr(record, name)):
-                yield "process_sums", record
+            fits = agree(log, [sum(values) for values in zip(*mine)], getattr(record, name))
+            yield from broken(record, {"process_sums": fits})
+    yield from process_times.problems_of_files(log, Repetition, Layout, lambda record: (own, not own))
 
 
 def agree(log: Log[Plan], sums: list[float], seconds: list[float]) -> bool:
     """`sums` of the times in phases, and the `seconds` of all processes together. Where each node has a time, the
     processes that were slowest in the phases may be different ones."""
     if log.plan.process_times == "process":
-        return not any(map(differ, sums, seconds))
-    most = (max(seconds[rank] for rank in ranks) for ranks in ranks_of_nodes(log.run, log.run.ranks))
-    return not any(differ(together, exact) for together, exact in zip(sums, most) if together < exact)
+        return not any(map(process_times.differ, sums, seconds))
+    most = (max(seconds[rank] for rank in ranks) for ranks in process_times.ranks_of_nodes(log.run, log.run.ranks))
+    return not any(process_times.differ(together, exact) for together, exact in zip(sums, most) if together < exact)
+
+
+problems = Rules(
+    single=(Start,),
+    of_plan=problems_of_plan,
+    planned=planned,
+    options=options,
+    measured=(Measurement, ProcessTimes, Layout, Repetition),
+    expected=expected_records,
+    each={Measurement: problems_of_phase, Repetition: problems_of_result},
+    together=problems_together,
+    seconds=lambda log: sum(max(record.elapsed_seconds) for record in log.all(Repetition)),
+).problems

@@ -16,11 +16,6 @@ INVARIANTS = {
     ),
     "bytes": "a measurement moves data, and none without a call",
     "latencies": "reads and writes have latencies, each once, and only then",
-    "latency_calls": "the bins contain the calls of the measurement",
-    "bins": "bins ascend and do not overlap",
-    "bin_widths": "no bin is wider than `latency_relative_error` states",
-    "extremes": "the shortest and the longest call are in the outermost bins",
-    "latency_sum": "the sum of the latencies is possible with the bins",
     "overlap": "all times alone and overlapped are stated, or none",
     "covered": (
         "`covered` is 1 where the calculation of a process took at least as long as its transfer, and 0 elsewhere"

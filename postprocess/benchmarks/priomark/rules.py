@@ -9,32 +9,12 @@ from typing import Any
 
 from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
 from coffeecup.postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Plan, ProcessTimes
+from coffeecup.postprocess.logs import process_times
 from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
 from coffeecup.postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
-from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
-from coffeecup.postprocess.logs.process_times import (
-    problems_of_files,
-    problems_of_lists,
-    problems_of_resolution,
-    problems_of_slowest,
-)
-from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import Overhead
-from coffeecup.postprocess.logs.rules import (
-    EDITED,
-    ROUNDING,
-    Expected,
-    Problem,
-    key_of,
-    problems_of_fields,
-    problems_of_file_system,
-    problems_of_log,
-    problems_of_options,
-    problems_of_reads,
-    problems_of_records,
-    problems_of_whole_time,
-    where,
-)
+from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.rules import EDITED, ROUNDING, Expected, Problem, Rules, broken, key_of, where
 
 NEEDS_MPI = ("common_file", "strided")
 MPI_IO_METHODS = ("individual", "individual-collective", "explicit", "explicit-collective")
@@ -55,54 +35,28 @@ CREATES = ("write",)  # patterns whose files are new, so that nothing is evicted
 PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
 
 
-def problems(log: Log[Plan]) -> Iterator[Problem]:
-    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
-    yield from problems_of_log(log, Overhead, DataCheck)
-    yield from problems_of_file_system(log)
-    yield from problems_of_read_shift(log, log.plan.read_shift, [log.run.ranks])
-    yield from problems_of_memory_fill(log, log.plan.fill_memory_percent)
-    if any(fill.sequence < log.only(DataCheck).sequence for fill in log.all(MemoryFill)):
-        yield "memory_fill", f"the memory was released before the data check; {EDITED}"
-    yield from problems_of_resolution(log.run, log.plan.process_times)
-    yield from problems_of_plan(log)
-    yield from problems_of_request(log)
-    yield from problems_of_records(log, expected_records(log), Measurement, ProcessTimes, Layout)
-    yield from problems_of_measurements(log)
-    yield from problems_of_processes(log)
-    yield from problems_of_data(log)
-    total = sum(r.open_seconds + measured_seconds(r) + r.close_seconds for r in log.all(Measurement))
-    yield from problems_of_whole_time(log, total - CLOCK_TOLERANCE)
-
-
 def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
+    yield from problems_of_read_shift(log, [log.run.ranks])
+    yield from problems_of_memory_fill(log, after_check=True)
+    yield from process_times.problems_of_resolution(log.run, log.plan.process_times)
     plan, names = log.plan, [entry.name for entry in log.plan.benchmarks]
-    if [case.case for case in plan.cases] != list(range(1, len(plan.cases) + 1)):
-        yield "case_numbers", plan
-    if len(set(names)) != len(names) or list(dict.fromkeys(case.benchmark for case in plan.cases)) != names:
-        yield "benchmarks", plan
     if taken := [name for name in names if name in BENCHMARK.units and name not in INCLUDED]:
         yield (
             "plugin_names",
             f"the plug-in {taken[0]} has the name of another metric; rename the plug-in and run it again",
         )
-    if any((entry.plugin is None) != (entry.name in INCLUDED) for entry in plan.benchmarks):
-        yield "plugins", plan
-    serial = plan.build == "serial" and (log.run.ranks > 1 or set(names) & set(NEEDS_MPI))
-    if serial or (plan.build != "full" and any(map(is_by_mpi_io, plan.cases))):
-        yield "build", plan
-    yield from problems_of_fields(plan, {"node_memory_bytes": min(host.memory_bytes for host in log.run.hosts)})
-
-
-def problems_of_request(log: Log[Plan]) -> Iterator[Problem]:
-    """The options, as the kernel prints them, and the plan that follows from them."""
-    plan = log.plan
-    yield from problems_of_options(
-        log.run, {"workload": plan.workload, "cache-size": plan.cache_bytes, "dry-run": False}
-    )
-    planned = {"seed": plan.seed, "repetitions": plan.repetitions, "check": plan.check, "evict": plan.evict}
+    serial = plan.build != "serial" or not (log.run.ranks > 1 or set(names) & set(NEEDS_MPI))
+    kept = {
+        "case_numbers": [case.case for case in plan.cases] == list(range(1, len(plan.cases) + 1)),
+        "benchmarks": list(dict.fromkeys(case.benchmark for case in plan.cases)) == names,
+        "plugins": all((entry.plugin is None) == (entry.name in INCLUDED) for entry in plan.benchmarks),
+        "build": serial and (plan.build == "full" or not any(map(is_by_mpi_io, plan.cases))),
+    }
+    yield from broken(plan, kept)
+    stated = {"seed": plan.seed, "repetitions": plan.repetitions, "check": plan.check, "evict": plan.evict}
     for name, value in settings_of(plan.workload_text).items():
-        if name in planned and value != str(planned[name]).lower():
-            yield "workload", f"the workload sets {name} to {value:.40}, the plan says {planned[name]}; {EDITED}"
+        if name in stated and value != str(stated[name]).lower():
+            yield "workload", f"the workload sets {name} to {value:.40}, the plan says {stated[name]}; {EDITED}"
 
 
 def settings_of(workload: str) -> dict[str, str]:
@@ -142,36 +96,30 @@ def planned_of(log: Log[Plan], case: Case) -> dict[str, Any]:
     return evicted | calls | {"read_bytes": reads * block, "written_bytes": writes * block}
 
 
-def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
-    records = log.all(Measurement)
-    for record in records:
-        if not record.read_bytes + record.written_bytes:
-            yield "bytes", f"{where(record)} moved no data; {RUN_AGAIN}"
-        if (record.read_bytes > 0 and not record.read_calls) or (record.written_bytes > 0 and not record.write_calls):
-            yield "bytes", record
-        yield from problems_of_latencies(log.plan, record)
+def problems_of_measurement(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
+    moved = ((record.read_bytes, record.read_calls), (record.written_bytes, record.write_calls))
+    yield from broken(
+        record, {"bytes": any(size for size, _ in moved) and all(calls or not size for size, calls in moved)}
+    )
+    yield from problems_of_latencies(log.plan, record)
+    if record.benchmark == "trace":
         yield from problems_of_replay(log, record)
-        yield from problems_of_overlap(log, record)
-        yield from problems_of_times(log, record)
-    opened = [record.sequence - 1 for record in records if is_by_mpi_io(record)][:1]
-    if [record.sequence for record in log.all(MpiIo)] != opened:
-        yield "mpi_io", f"one mpi_io record belongs before the first case that is measured by MPI-IO; {EDITED}"
+    yield from problems_of_overlap(log, record)
+    yield from problems_of_times(log, record)
 
 
-def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
-    """Times of processes are those of the measurement before them; servers, and how files are striped, fit the files of
-    the case."""
-    resolution, ranks = log.plan.process_times, log.run.ranks
-    layouts = {key_of(record): record for record in log.all(Layout)}
-    for r, whole in zip(log.all(ProcessTimes), log.all(Measurement)):
-        name = where(whole)
-        yield from problems_of_lists(name, log.run, resolution, ranks, r.elapsed_seconds, r.access_seconds)
-        slowest, fastest = whole.elapsed_seconds, whole.fastest_seconds
-        yield from problems_of_slowest(name, resolution, r.elapsed_seconds, slowest, fastest)
-        yield from problems_of_slowest(name, resolution, r.access_seconds, whole.access_seconds)
-        own = whole.benchmark in ("single_file", "raw") and whole.target != "device"
-        shared = whole.benchmark in ("common_file", "strided")
-        yield from problems_of_files(log, whole, whole.striping, layouts.get(key_of(whole)), own, shared, ranks)
+def problems_together(log: Log[Plan]) -> Iterator[Problem]:
+    """The component of MPI-IO, the times of processes, and their files."""
+    opened = [record.sequence - 1 for record in log.all(Measurement) if is_by_mpi_io(record)][:1]
+    yield from broken(log.plan, {"mpi_io": [record.sequence for record in log.all(MpiIo)] == opened})
+    lists = {"elapsed_seconds": ("elapsed_seconds", "fastest_seconds"), "access_seconds": ("access_seconds",)}
+    yield from process_times.problems_of_processes(log, ProcessTimes, Measurement, lists)
+
+    def own_and_shared(record: Measurement) -> tuple[int, bool]:
+        own = record.benchmark in ("single_file", "raw") and record.target != "device"
+        return log.run.ranks * own, record.benchmark in NEEDS_MPI
+
+    yield from process_times.problems_of_files(log, Measurement, Layout, own_and_shared)
 
 
 def is_by_mpi_io(case: Case | Measurement) -> bool:
@@ -194,17 +142,15 @@ def problems_of_latencies(plan: Plan, record: Measurement) -> Iterator[Problem]:
 
 def problems_of_overlap(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
     found = [name for name in OVERLAP if name in record.values]
-    if (record.benchmark == "async" and len(found) < len(OVERLAP)) or 0 < len(found) < len(OVERLAP):
-        yield "overlap", record
-    if any(len(values) != log.run.ranks for values in record.values.values()):
-        yield "each_process", record
-    for name in found:
-        values = record.values[name]
-        if any(value < 0 for value in values) or (name != "covered" and not max(values) > 0):
-            yield "overlap", f"{where(record)}: {name} is not a time of each of {log.run.ranks} processes; {EDITED}"
+    times = [record.values[name] for name in found]
+    sound = all(min(values) >= 0 and (max(values) > 0 or name == "covered") for name, values in zip(found, times))
     _, io, _, calculation, covered = ([*record.values.get(name, [])] for name in OVERLAP)
-    if not all(map(is_covered_as_stated, io, calculation, covered)):
-        yield "covered", record
+    kept = {
+        "overlap": sound and len(found) in ({len(OVERLAP)} if record.benchmark == "async" else {0, len(OVERLAP)}),
+        "each_process": all(len(values) == log.run.ranks for values in record.values.values()),
+        "covered": all(map(is_covered_as_stated, io, calculation, covered)),
+    }
+    yield from broken(record, kept)
     if record.benchmark == "async":
         yield from problems_of_transfer(record)
 
@@ -232,42 +178,57 @@ def problems_of_transfer(record: Measurement) -> Iterator[Problem]:
     requests = record.process_bytes // (record.block_bytes or record.process_bytes)
     stated = latencies.shortest_seconds, latencies.longest_seconds, record.access_seconds, latencies.sum_seconds
     measured = min(times), max(times), max(times), requests * sum(times)
-    if any(abs(a - b) > ROUNDING * b for a, b in zip(stated, measured)):
-        yield "transfer", record
+    alike = all(abs(a - b) <= ROUNDING * b for a, b in zip(stated, measured))
+    yield from broken(record, {"transfer": alike})
 
 
 def problems_of_replay(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
-    if record.benchmark != "trace":
-        return
+    """What each process counted; all of them are whole copies."""
     for name in REPLAY:
         values = record.values.get(name, [])
         if len(values) != log.run.ranks or any(value < 0 or value != int(value) for value in values):
             yield "replay", f"{where(record)}: {name} is not a count of each of {log.run.ranks} processes; {EDITED}"
-    copies = record.values["copies"]
-    if len(set(copies)) != 1 or not copies[0] or log.run.ranks % copies[0]:
-        yield "copies", f"{where(record)}: {log.run.ranks} processes are not {copies[0]:.0f} copies; {EDITED}"
+    copies, *others = set(record.values["copies"])
+    yield from broken(record, {"copies": not others and copies and not log.run.ranks % copies})
 
 
 def problems_of_times(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
     """The parts are those of the slowest process, so together they may be longer than the whole, but none alone."""
     whole = record.elapsed_seconds * (1 + CLOCK_TOLERANCE) + CLOCK_TOLERANCE
-    if max(record.access_seconds, record.sync_seconds, record.fastest_seconds) > whole:
-        yield "parts", record
-    if record.benchmark not in PAPER:
-        return
     parts = record.access_seconds + record.sync_seconds
-    if record.elapsed_seconds > parts * (1 + PARTS_SHARE) + PARTS_SECONDS:
-        yield "whole", record
-    requests = sum(found.sum_seconds for found in record.latencies)
     most = log.run.ranks * record.access_seconds * (1 + CLOCK_TOLERANCE) + CLOCK_TOLERANCE
-    if record.benchmark != "async" and requests > most:
-        yield "request_time", record
+    requests = sum(found.sum_seconds for found in record.latencies)
+    other = record.benchmark not in PAPER
+    kept = {
+        "parts": max(record.access_seconds, record.sync_seconds, record.fastest_seconds) <= whole,
+        "whole": other or record.elapsed_seconds <= parts * (1 + PARTS_SHARE) + PARTS_SECONDS,
+        "request_time": other or record.benchmark == "async" or requests <= most,
+    }
+    yield from broken(record, kept)
 
 
-def problems_of_data(log: Log[Plan]) -> Iterator[Problem]:
+def reads(log: Log[Plan]) -> tuple[int, int, int]:
     """With `check`, every byte that is read is checked. Plug-ins check what they like."""
-    records = log.all(Measurement)
-    together = sum(record.read_bytes for record in records)
-    papers = sum(record.read_bytes for record in records if record.benchmark in PAPER) if log.plan.check else 0
-    others = sum(record.read_bytes for record in records if record.benchmark not in PAPER)
-    yield from problems_of_reads(log.only(DataCheck), together, papers, papers + others)
+    papers, others = (
+        sum(record.read_bytes for record in log.all(Measurement) if (record.benchmark in PAPER) == ours)
+        for ours in (True, False)
+    )
+    least = papers if log.plan.check else 0
+    return papers + others, least, least + others
+
+
+problems = Rules(
+    single=(DataCheck,),
+    of_plan=problems_of_plan,
+    planned=lambda log: {"node_memory_bytes": min(host.memory_bytes for host in log.run.hosts)},
+    options=lambda log: {"workload": log.plan.workload, "cache-size": log.plan.cache_bytes, "dry-run": False},
+    measured=(Measurement, ProcessTimes, Layout),
+    expected=expected_records,
+    each={Measurement: problems_of_measurement},
+    together=problems_together,
+    seconds=lambda log: (
+        sum(record.open_seconds + measured_seconds(record) + record.close_seconds for record in log.all(Measurement))
+        - CLOCK_TOLERANCE
+    ),
+    reads=reads,
+).problems

@@ -5,7 +5,7 @@ import copy
 
 import logs_made
 import pytest
-from contradictions import gone, pattern, put, where
+from contradictions import alone, gone, pattern, put, where
 from logs_made import MIB, first
 from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, budget, loops_of, reduced, stopped_log
 from scores import keys
@@ -37,7 +37,7 @@ def patterns(change):
 BELONGS = "where measurement (repetition 1, pattern {}, message_bytes {}, method {}) belongs"
 LATENCY = "latency (repetition 1, pattern {}, message_bytes {}, method nonblocking)"
 INCOMPLETE = [
-    (lambda r: first(r, record="activity")["hosts"].pop(), "the activity of 1 hosts, where 2 belong"),
+    (lambda r: first(r, record="activity")["hosts"].pop(), "`activity.hosts` are as many as the run's hosts"),
     (without(measured("ring-3", 64)), BELONGS.format("ring-3", 64, "nonblocking")),
     (without(measured("ping-pong", 1)), BELONGS.format("ping-pong", 1, "blocking")),
     (without(lambda r: r["record"] == "measurement"), BELONGS.format("ring-1", 1, "nonblocking")),
@@ -52,8 +52,8 @@ INCOMPLETE = [
     (pattern("ring-1", name="ring-7"), "the rule that the six rings"),
     (pattern("ring-1", messages_per_exchange=32), "ring-1: messages_per_exchange is 32 where 16 belongs"),
     (pattern("random-04", messages_per_exchange=64), "random-04: messages_per_exchange is 64 where 32 belongs"),
-    (pattern("ring-2", rings=[{"size": 8, "count": 2}]), "ring-2 has other rings"),
-    (pattern("ring-2", rings=None), "ring-2 has other rings"),
+    (pattern("ring-2", rings=[{"size": 8, "count": 2}]), "ring-2: rings is"),
+    (pattern("ring-2", rings=None), "ring-2: rings is"),
     (pattern("random-03", processes=8), "random-03: processes is 8 where 16 belongs"),
     (pattern("random-03", methods=["magic"]), "random-03: methods is ['magic'] where"),
     (lambda r: r[1]["methods"][0].update(averaged=False), "[averaged_methods]"),
@@ -88,9 +88,12 @@ INCOMPLETE = [
     (put("latency", fastest_seconds=9.0), "[fastest]"),
     (put("data_check", wrong_bytes=2), "2 bytes were received wrong"),
     (put("data_check", received_bytes=0), "received_bytes is 0 where"),
-    (lambda r: r[0]["hosts"][1].update(ranks=[0], core_sets=["0-127"]), "hosts' ranks are not 0 to 15"),
-    (lambda r: r[0]["hosts"][0]["ranks"].__setitem__(0, 9), "hosts' ranks are not 0 to 15"),
-    (put("run", ranks=1), "needs at least two processes"),
+    (
+        lambda r: r[0]["hosts"][1].update(ranks=[0], core_sets=["0-127"]),
+        "the ranks of the hosts are 0 to `ranks` - 1, each once",
+    ),
+    (lambda r: r[0]["hosts"][0]["ranks"].__setitem__(0, 9), "the ranks of the hosts are 0 to `ranks` - 1, each once"),
+    (alone, "needs at least two processes"),
 ]
 
 

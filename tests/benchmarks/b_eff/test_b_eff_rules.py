@@ -85,21 +85,24 @@ def test_messages_in_a_buffer_begin_at_cache_lines(scored, buffer, refused):
     assert isinstance(found, str) is refused and (not refused or found.endswith("[planned]"))
 
 
-@pytest.mark.parametrize(
-    ("rings", "merged"),
-    [
-        ([], []),
-        ([(2, 1), (2, 1), (3, 1)], [(2, 2), (3, 1)]),
-        ([(2, 3), (2, 4)], [(2, 7)]),
-        ([(2, 1), (3, 1), (2, 1)], [(2, 1), (3, 1), (2, 1)]),
-    ],
-)
-def test_neighbouring_rings_of_one_size_are_one_entry(rings, merged):
-    assert rules.merged(rings) == merged
-
-
 def pattern(group, processes, messages, name="x", rings=None):
     return Pattern(name, group, False, messages, processes, rings and [Rings(*ring) for ring in rings], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "rings"),
+    [
+        ("ring-1", 7, [(2, 2), (3, 1)]),
+        ("ring-1", 8, [(2, 4)]),
+        ("ring-2", 7, [(4, 1), (3, 1)]),
+        ("ring-2", 9, [(4, 1), (5, 1)]),
+        ("ring-6", 9, [(9, 1)]),
+    ],
+)
+def test_neighbouring_rings_of_one_size_are_one_entry(name, ranks, rings):
+    """floor(n / m + 0.4) rings of m processes; by hand."""
+    found = rules.rings_of(pattern("ring", ranks, 2 * ranks, name), ranks)
+    assert [(entry.size, entry.count) for entry in found] == rings
 
 
 @pytest.mark.parametrize(

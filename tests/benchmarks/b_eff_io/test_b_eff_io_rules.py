@@ -118,7 +118,7 @@ def test_without_an_option_the_form_states_the_scheduled_time(log, form, partiti
     asked = {**log.run.options, **forms, "partitions": ",".join(map(str, partitions))}
     for option in (0.0, None):
         run = but(log.run, options={**asked, "scheduled-time": option})
-        assert names(rules.problems_of_request(run, plan)) == ([] if sound else ["planned"])
+        assert (rules.planned(replace(log, run=run, plan=plan))["scheduled_seconds"] == scheduled) is sound
 
 
 @pytest.mark.parametrize(

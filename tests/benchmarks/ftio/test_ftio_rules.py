@@ -124,7 +124,7 @@ def test_bytes_of_a_repetition_by_hand():
 )
 def test_processes_end_a_repetition_together(log, times, sound):
     record = but(log.all(Repetition)[0], elapsed_seconds=times)
-    assert names(ftio.problems_of_ends(record)) == ([] if sound else ["together"])
+    assert names(ftio.problems_of_result(log, record)) == ([] if sound else ["together"])
 
 
 def repetition(log, name, times):

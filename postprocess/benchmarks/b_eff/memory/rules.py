@@ -11,7 +11,8 @@ from coffeecup.postprocess.benchmarks.b_eff.memory.kinds import base_of, kind_of
 from coffeecup.postprocess.benchmarks.b_eff.memory.records import HOST, KINDS, Device, Memory
 from coffeecup.postprocess.benchmarks.b_eff.records import Pattern, Plan
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.rules import Problem, problems_of_options
+from coffeecup.postprocess.logs.records import Run
+from coffeecup.postprocess.logs.rules import Problem, broken, problems_of_options
 
 ALLOC_KINDS, OF_UCX = "mpi_memory_alloc_kinds", "ucp_context_query"
 # The name of a vendor in that list, and the functions that are asked, by the first word of a kind.
@@ -27,20 +28,18 @@ def problems_of_memories(log: Log[Plan]) -> Iterator[Problem]:
     """All of them; none of a log without --memory but that it says nothing of memory."""
     run, plan = log.run, log.plan
     if plan.memory is None:
-        if any(pattern.memory for pattern in plan.patterns):
-            yield "memory", plan
+        yield from broken(plan, {"memory": not any(pattern.memory for pattern in plan.patterns)})
         yield from problems_of_options(run, {"memory": None, "memory-anyway": False})
         return
     named = kinds(plan)
-    if named != [kind for kind in KINDS if kind in named]:
-        yield "memory", plan
+    yield from broken(plan, {"memory": named == [kind for kind in KINDS if kind in named]})
     yield from problems_of_options(run, {"memory": named})
     yield from problems_of_patterns(plan)
     for memory in plan.memory:
         yield from problems_of_memory(log, memory)
-    for one, other in pairwise(memory for memory in plan.memory if memory.kind != HOST):
-        if vendor(one.kind) == vendor(other.kind) and one.devices != other.devices:
-            yield "devices", plan
+    pairs = pairwise(memory for memory in plan.memory if memory.kind != HOST)
+    same = all(vendor(one.kind) != vendor(other.kind) or one.devices == other.devices for one, other in pairs)
+    yield from broken(plan, {"devices": same})
 
 
 def problems_of_patterns(plan: Plan) -> Iterator[Problem]:
@@ -49,12 +48,10 @@ def problems_of_patterns(plan: Plan) -> Iterator[Problem]:
         patterns = list(repeated)
         pairs = [list(pair) for pair in combinations_with_replacement(kinds(plan), 2)]
         wanted = [pair for pair in pairs if pair[0] == pair[1] or patterns[0].group == "ping_pong"]
-        if (
-            [pattern.memory for pattern in patterns] != wanted
-            or any(pattern.name != f"{base}-{kind_of(pattern)}" for pattern in patterns)
-            or len({fields_of(pattern) for pattern in patterns}) > 1
-        ):
-            yield "memory_of_patterns", plan
+        named = all(pattern.name == f"{base}-{kind_of(pattern)}" for pattern in patterns)
+        alike = len({fields_of(pattern) for pattern in patterns}) == 1
+        in_order = [pattern.memory for pattern in patterns] == wanted
+        yield from broken(plan, {"memory_of_patterns": in_order and named and alike})
 
 
 def fields_of(pattern: Pattern) -> str:
@@ -64,49 +61,43 @@ def fields_of(pattern: Pattern) -> str:
 
 def problems_of_memory(log: Log[Plan], memory: Memory) -> Iterator[Problem]:
     run, plan, kind, bytes_each = log.run, log.plan, memory.kind, memory.memory_per_process_bytes
-    of_device = (memory.library, memory.supported, memory.asked, memory.devices)
-    if memory.devices is None or memory.asked is None or kind == HOST:
-        described = kind != HOST or any(field is not None for field in of_device)
-        if described or bytes_each != run.memory_per_process_bytes:
-            yield "memory", plan
+    of_device = [memory.library, memory.supported, memory.asked, memory.devices]
+    known = {field is not None for field in of_device}
+    if memory.devices is None or kind == HOST:
+        host = kind == HOST and known == {False} and bytes_each == run.memory_per_process_bytes
+        yield from broken(plan, {"memory": host})
         return
-    if memory.library is None or memory.supported is None:
-        yield "memory", plan
-    yield from problems_of_answers(log, memory)
-    yield from problems_of_devices(log, memory.devices)
     least = min(device.memory_bytes // len(device.ranks) for device in memory.devices)
-    if bytes_each != (run.memory_per_process_bytes if run.memory_source == "option" else least) or bytes_each > least:
-        yield "device_memory", plan
+    stated = run.memory_per_process_bytes if run.memory_source == "option" else least
+    yield from broken(plan, {"memory": known == {True}})
+    yield from problems_of_answers(log, memory)
+    yield from broken(plan, {"devices": are_of_processes(log.run, memory.devices)})
+    yield from broken(plan, {"device_memory": bytes_each == stated <= least})
 
 
 def problems_of_answers(log: Log[Plan], memory: Memory) -> Iterator[Problem]:
     """An answer on rank 0 is not enough: other nodes may have other libraries."""
     answers, kind = memory.asked or {}, memory.kind
-    if list(answers) != [ALLOC_KINDS, *QUESTIONS[vendor(kind)][1], OF_UCX] or any(
-        isinstance(answer, bool if name == ALLOC_KINDS else str) for name, answer in answers.items()
-    ):
-        yield "asked", log.plan
-    listed = answers.get(ALLOC_KINDS)
+    questions, listed = [ALLOC_KINDS, *QUESTIONS[vendor(kind)][1], OF_UCX], answers.get(ALLOC_KINDS)
+    typed = not any(isinstance(value, bool if name == ALLOC_KINDS else str) for name, value in answers.items())
     yes = True in answers.values() or (isinstance(listed, str) and is_listed(listed, kind))
-    if (memory.supported and not yes) or (not memory.supported and not log.run.options["memory-anyway"]):
-        yield "supported", log.plan
+    kept = {
+        "asked": list(answers) == questions and typed,
+        "supported": yes if memory.supported else log.run.options["memory-anyway"],
+    }
+    yield from broken(log.plan, kept)
 
 
-def problems_of_devices(log: Log[Plan], devices: list[Device]) -> Iterator[Problem]:
-    """Each process has one device, of its own node."""
-    host_of = {rank: host.name for host in log.run.hosts for rank in host.ranks}
-    ranks = [rank for device in devices for rank in device.ranks]
-    if sorted(ranks) != list(range(log.run.ranks)):
-        yield "devices", log.plan
-        return
-    places = [(host_of[device.ranks[0]], device.pci_address) for device in devices]
-    if (
-        any(device.ranks != sorted(device.ranks) for device in devices)
-        or [device.ranks[0] for device in devices] != sorted(device.ranks[0] for device in devices)
-        or any(len({host_of[rank] for rank in device.ranks}) > 1 for device in devices)
-        or len(set(places)) < len(places)
-    ):
-        yield "devices", log.plan
+def are_of_processes(run: Run, devices: list[Device]) -> bool:
+    """Whether each process has one device, of its own node."""
+    host_of = {rank: host.name for host in run.hosts for rank in host.ranks}
+    ranks, first = [rank for device in devices for rank in device.ranks], [device.ranks[0] for device in devices]
+    if sorted(ranks) != list(range(run.ranks)):
+        return False
+    hosts = [{host_of[rank] for rank in device.ranks} for device in devices]
+    places = {(*names, device.pci_address) for names, device in zip(hosts, devices)}
+    in_order = first == sorted(first) and all(device.ranks == sorted(device.ranks) for device in devices)
+    return in_order and all(len(names) == 1 for names in hosts) and len(places) == len(devices)
 
 
 def vendor(kind: str) -> str:

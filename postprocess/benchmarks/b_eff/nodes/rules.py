@@ -27,7 +27,7 @@ from coffeecup.postprocess.benchmarks.b_eff.nodes.records import (
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Host, Run
-from coffeecup.postprocess.logs.rules import Expected, Problem, problems_of_fields, problems_of_options
+from coffeecup.postprocess.logs.rules import Expected, Problem, broken, problems_of_fields, problems_of_options
 
 DIRECTIONS = ("both", "up", "down")
 PLACES, LOOP_LENGTHS = (12, 16, 20), (300, 30, 3)  # of the lengths in the plan's, and their loops
@@ -53,10 +53,9 @@ def problems_of_matchings(log: Log[Plan]) -> Iterator[Problem]:
         "reserved_seconds": RESERVED_SHARE * plan.time_budget_seconds if matchings.count else 0.0,
     }
     yield from problems_of_fields(plan, {f"matchings.{name}": value for name, value in planned.items()})
-    named = matchings.groups
-    of_hosts = named is None or named.keys() == {host.name for host in run.hosts}
-    if (named is None) != (run.options["node-groups"] is None) or not of_hosts:
-        yield "matching_groups", plan
+    named, asked = matchings.groups, run.options["node-groups"]
+    of_hosts = asked is not None and named is not None and named.keys() == {host.name for host in run.hosts}
+    yield from broken(plan, {"matching_groups": of_hosts or (asked is None and named is None)})
     yield from problems_of_options(run, {"all-pairs": matchings.all_pairs})
 
 
@@ -183,25 +182,18 @@ def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
     resting += [(record, rests_in_pair(hosts, record)) for record in log.all(Confirmation)]
     resting += [(record, times) for record in log.all(PatternProcesses)]
     for record, wanted in resting:
-        if [seconds is None for seconds in record.seconds] != wanted:
-            yield "process_times", record
-    yield from problems_of_suspects(log)
-
-
-def problems_of_suspects(log: Log[Plan]) -> Iterator[Problem]:
-    """Suspects and good nodes are different nodes of the run, the slowest first."""
+        yield from broken(record, {"process_times": [seconds is None for seconds in record.seconds] == wanted})
     for record in log.all(Suspects):
-        nodes, ratios = [suspect.node for suspect in record.suspects], [suspect.ratio for suspect in record.suspects]
-        good = [set(suspect.good) for suspect in record.suspects]
-        if (
-            len(set(nodes)) != len(nodes)
-            or any(len(two) != len(suspect.good) or len(two) == 1 for two, suspect in zip(good, record.suspects))
-            or set(nodes) & set().union(*good)
-            or any(node >= len(log.run.hosts) for node in set(nodes).union(*good))
-            or ratios != sorted(ratios, reverse=True)
-            or any(ratio < SUSPICIOUS for ratio in ratios)
-        ):
-            yield "suspects", record
+        yield from broken(record, {"suspects": are_possible(record.suspects, len(hosts))})
+
+
+def are_possible(suspects: list[Suspect], nodes: int) -> bool:
+    """Suspects and good nodes are different nodes of the run, the slowest first."""
+    slow, ratios = [suspect.node for suspect in suspects], [suspect.ratio for suspect in suspects]
+    good = {node for suspect in suspects for node in suspect.good}
+    different = len({*slow, *good}) == len(slow) + len(good) and max((*slow, *good), default=-1) < nodes
+    pairs = all(len(set(suspect.good)) == len(suspect.good) != 1 for suspect in suspects)
+    return different and pairs and ratios == sorted(ratios, reverse=True) and min(ratios, default=2) >= SUSPICIOUS
 
 
 # --- sums -------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from coffeecup.postprocess.benchmarks.b_eff.parts import views
 from coffeecup.postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.rules import Expected, Problem
+from coffeecup.postprocess.logs.rules import Expected, Problem, broken
 from coffeecup.postprocess.show.units import MIB
 
 MOST_COPIED_BYTES = 4 * MIB
@@ -25,13 +25,14 @@ def problems_of_probes(log: Log[Plan]) -> Iterator[Problem]:
     """Probes and copies have all hosts of the run and times that are possible."""
     hosts = log.run.hosts
     for copy in log.all(MemoryCopy):
-        if len(copy.seconds) != len(hosts):
-            yield "copy_hosts", copy
+        yield from broken(copy, {"copy_hosts": len(copy.seconds) == len(hosts)})
     for probe in log.all(Probe):
-        if len(probe.hosts) != len(hosts):
-            yield "probe_hosts", probe
-        for host, times in zip(hosts, probe.hosts):
-            if times and len(host.ranks) < 2:
-                yield "probe_pairs", probe
-            if times and times.shortest_round_trip_seconds > times.longest_round_trip_seconds:
-                yield "probe_times", probe
+        timed = [(host, times) for host, times in zip(hosts, probe.hosts) if times]
+        kept = {
+            "probe_hosts": len(probe.hosts) == len(hosts),
+            "probe_pairs": all(len(host.ranks) > 1 for host, _ in timed),
+            "probe_times": all(
+                times.shortest_round_trip_seconds <= times.longest_round_trip_seconds for _, times in timed
+            ),
+        }
+        yield from broken(probe, kept)
