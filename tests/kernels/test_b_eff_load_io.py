@@ -119,7 +119,7 @@ def changed(log, path, change):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda r, load: r[0].update(filesystem=None), "does not state the file system under test"),
+        (lambda r, load: r[0].update(filesystem=None), "states the file system under test"),
         (lambda r, load: r[0]["options"].update(directory=None), "`io` has a directory"),
         (lambda r, load: r[1]["load"].pop("file_bytes"), "load.file_bytes is None where 1048576"),
         (lambda r, load: r[1]["load"].update(file_bytes=4096), "load.file_bytes is 4096 where 1048576"),

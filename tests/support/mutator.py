@@ -24,6 +24,7 @@ LOGS = tuple(sorted(path.name.removesuffix(".jsonl.xz") for path in KERNEL_LOGS.
 PATIENCE = 120  # seconds for one log
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "log.md"
 PROVES_NOTHING = "## What a log alone cannot prove"
+FEW_NODES = 4  # have fewer matchings than requested
 # Records that the system or the run may lack.
 MAY_LACK = {"activity", "layout", "overlap"}
 WORDS = {
@@ -74,6 +75,8 @@ class Mutator:
     def __init__(self, records: list[dict], rng):
         self.records, self.rng = records, rng
         self.free = free_fields(records[0]["benchmark"])
+        if len(records[0]["hosts"]) > FEW_NODES:
+            self.free.discard("run.options.matchings")
         self.kinds = sorted({record["record"] for record in records})
         self.contents = {id(record): self.content_of(record) for record in records}
 

@@ -9,7 +9,7 @@ at all is decided in rules.py.
 from collections.abc import Iterable
 from dataclasses import replace
 from operator import attrgetter
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -115,21 +115,22 @@ def rows_of(number: int, log: Log[PlannedLoops], kind: type[Loop]) -> pd.DataFra
     )
 
 
-def logavg(values: pd.Series, by) -> pd.Series:
+def logavg(values, by):
     """The paper's logarithmic average, the geometric mean, of positive values within each group of the index levels
     `by`."""
-    logarithms = cast(pd.Series, np.log(values))
-    return cast(pd.Series, np.exp(logarithms.groupby(level=by, observed=True).mean()))
+    return np.exp(np.log(values).groupby(level=by, observed=True).mean())
 
 
-def best_bandwidth(table: pd.DataFrame) -> pd.Series:
+def best_bandwidth(table: pd.DataFrame, column: str | list[str] = "bandwidth") -> Any:
     """max over methods and repetitions of b, in MByte/s, by log, group, pattern and message length; averaged rows only.
+    A Series of a column of bandwidths, or a DataFrame of several: then so are the results of the functions that take
+    it.
 
     Raises ValueError where a log lacks one of the 6 ring and 30 random patterns (or as many as its plan takes, column
     `random_patterns`), or a pattern one of its 21 lengths: a mean over fewer is not b_eff.
     """
     averaged = table[table["averaged"]]
-    best = averaged.groupby(["log", "group", "pattern", "message_bytes"], observed=True)["bandwidth"].max()
+    best = averaged.groupby(["log", "group", "pattern", "message_bytes"], observed=True)[column].max()
     lengths = best.groupby(level=["log", "group", "pattern"], observed=True).size()
     patterns = lengths.groupby(level=["log", "group"], observed=True).size()
     wanted = patterns_wanted(table)
@@ -154,18 +155,18 @@ def patterns_wanted(table: pd.DataFrame) -> pd.Series:
 # The functions from here to b_eff_at_l_max take what best_bandwidth returns.
 
 
-def pattern_bandwidth(best: pd.Series) -> pd.Series:
+def pattern_bandwidth(best):
     """sum over L of best_bandwidth / 21, in MByte/s, by log, group and pattern: 36 values for each log (the paper's
     section 4)."""
     return best.groupby(level=["log", "group", "pattern"], observed=True).sum() / LENGTHS
 
 
-def group_bandwidth(best: pd.Series) -> pd.Series:
+def group_bandwidth(best):
     """logavg of pattern_bandwidth over the 6 ring and over the 30 random patterns, in MByte/s, by log and group."""
     return logavg(pattern_bandwidth(best), ["log", "group"])
 
 
-def b_eff(best: pd.Series) -> pd.Series:
+def b_eff(best):
     """The effective bandwidth in MByte/s, one value per log (the paper's section 4):
 
     b_eff = logavg( logavg over ring patterns   of  sum_L max_method max_rep b(pattern, L, method, rep) / 21 ,
@@ -174,13 +175,13 @@ def b_eff(best: pd.Series) -> pd.Series:
     return logavg(group_bandwidth(best), "log")
 
 
-def group_bandwidth_at_l_max(best: pd.Series) -> pd.Series:
+def group_bandwidth_at_l_max(best):
     """As group_bandwidth, of the longest message length alone instead of the mean over 21 (the paper's Table 1)."""
     at_l_max = best.groupby(level=["log", "group", "pattern"], observed=True).last()
     return logavg(at_l_max, ["log", "group"])
 
 
-def b_eff_at_l_max(best: pd.Series) -> pd.Series:
+def b_eff_at_l_max(best):
     """b_eff of the longest message length alone, in MByte/s, one value per log (the paper's Table 1)."""
     return logavg(group_bandwidth_at_l_max(best), "log")
 
@@ -222,33 +223,26 @@ def ping_pong_latency(latencies: pd.DataFrame) -> pd.Series:
     return latencies[latencies["group"] == "ping_pong"].groupby("log")["exchange"].min() / 2
 
 
-def ring_latency(latencies: pd.DataFrame) -> pd.Series:
+def ring_latency(latencies: pd.DataFrame, column: str | list[str] = "exchange"):
     """Time of one exchange of 1 byte with both neighbours while all processes do the same, in us, per log of a
     latency_table: for each ring pattern the minimum over the averaged methods and repetitions, then the geometric mean
     over the six patterns. It is what an application waits for its two neighbours."""
     rings = latencies[latencies["group"] == "ring"]
-    return logavg(rings.groupby(["log", "pattern"])["exchange"].min(), "log")
+    return logavg(rings.groupby(["log", "pattern"])[column].min(), "log")
 
 
-def ring_latency_per_message(latencies: pd.DataFrame) -> pd.Series:
-    """As ring_latency, divided by the messages that a process sends in an exchange: 2, or 1 in a ring of two. So the
-    original program and HPCC report it."""
-    return ring_latency(latencies.assign(exchange=latencies["exchange"] / latencies["messages"]))
+def per_message(latencies: pd.DataFrame) -> pd.Series:
+    """The exchanges of a latency_table divided by the messages that a process sends in one: 2, or 1 in a ring of two.
+    So the original program and HPCC report them."""
+    return latencies["exchange"] / latencies["messages"]
 
 
-def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
-    """b_eff as release 3.6 of the original program computes it, in MByte/s, per log: the
-    bandwidth of a pattern is the number of processes times the smallest bandwidth of a process, instead of all bytes
-    over the longest time. It differs where rings of two, with one message a process, stand beside a larger one: on odd
-    numbers of processes."""
-    bandwidth = (
-        table["processes"]
-        * table["message_bytes"].astype(float)
-        * table["loop_length"]
-        / table["slowest_message_seconds"]
-        / MBYTE
-    )
-    return b_eff(best_bandwidth(table.assign(bandwidth=bandwidth)))
+def bandwidth_release_3_6(table: pd.DataFrame) -> pd.Series:
+    """Bandwidths in MByte/s as release 3.6 of the original program computes them: the number of processes times the
+    smallest bandwidth of a process, instead of all bytes over the longest time. They differ where rings of two, with
+    one message a process, stand beside a larger one: on odd numbers of processes."""
+    moved = table["processes"] * table["message_bytes"].astype(float) * table["loop_length"]
+    return moved / table["slowest_message_seconds"] / MBYTE
 
 
 def moved_bytes(log: Log[PlannedLoops]) -> int:
@@ -283,9 +277,12 @@ def metrics_of_view(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
             "r_max_gflops": [r_max_stated(log) for log in logs],
         }
     ).loc[table["log"].unique()]
-    best, latencies = best_bandwidth(table), latency_table(logs, table)
-    effective, at_l_max = b_eff(best), b_eff_at_l_max(best)
-    rings_at_l_max = group_bandwidth_at_l_max(best).xs("ring", level="group")
+    latencies, columns = latency_table(logs, table), ["bandwidth", "release_3_6"]
+    best = best_bandwidth(table.assign(release_3_6=bandwidth_release_3_6(table)), columns)
+    together, groups_at_l_max = b_eff(best), group_bandwidth_at_l_max(best["bandwidth"])
+    effective, at_l_max = together["bandwidth"], logavg(groups_at_l_max, "log")
+    rings = ring_latency(latencies.assign(per_message=per_message(latencies)), ["exchange", "per_message"])
+    rings_at_l_max = groups_at_l_max.xs("ring", level="group")
     return pd.DataFrame(
         {
             "b_eff": effective,
@@ -295,9 +292,9 @@ def metrics_of_view(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
             "b_eff_at_l_max_rings_per_process": rings_at_l_max / runs["ranks"],
             "ping_pong_bandwidth": ping_pong_bandwidth(table),
             "ping_pong_latency": ping_pong_latency(latencies),
-            "ring_latency": ring_latency(latencies),
-            "ring_latency_per_message": ring_latency_per_message(latencies),
-            "b_eff_release_3_6": b_eff_release_3_6(table),
+            "ring_latency": rings["exchange"],
+            "ring_latency_per_message": rings["per_message"],
+            "b_eff_release_3_6": together["release_3_6"],
             "time_to_communicate_total_memory": runs["total_bytes"] / (effective * MBYTE),
             "l_max": runs["l_max_bytes"] / MIB,
             "balance_factor": balance_factor(effective, runs["r_max_gflops"]),

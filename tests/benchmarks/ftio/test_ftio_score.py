@@ -239,14 +239,14 @@ REFUSED = {
         where("measurement", {"activity": "sleep"}, stage="verify", activity="wait"),
         "activity sleep), where",
     ),
-    "an invalid input parameter": (put("plan", input_parameter=3), "not valid"),
+    "an invalid input parameter": (put("plan", input_parameter=3), "divides the square of the input"),
     "a repetition lost": (lambda r: [r.remove(m) for m in r[:] if m.get("repetition") == 3], "planned"),
     "a process lost": (lambda r: of_kind(r, "repetition")[1]["io_seconds"].pop(), "a time for each process"),
-    "less I/O than its phases": (put("repetition", **ALL), "account for"),
+    "less I/O than its phases": (put("repetition", **ALL), "those of their phases"),
     "longer than the run": (lambda r: ended(r, 1.0), "clock"),
     "no start": (gone("start"), "start records"),
     "no file system": (put("run", filesystem=None), "file system"),
-    "ranks that are not there": (host(ranks=[0], core_sets=["0-127"]), "ranks are not 0 to 3"),
+    "ranks that are not there": (host(ranks=[0], core_sets=["0-127"]), "ranks of the hosts are 0 to"),
 }
 
 

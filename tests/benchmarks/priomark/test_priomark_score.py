@@ -183,9 +183,9 @@ def test_replay_is_qualified_by_its_copies_and_by_what_was_not_recorded(scored):
 @pytest.mark.parametrize(
     "values, words",
     [
-        ({"copies": [0.0] * 4}, "not 0 copies"),
-        ({"copies": [3.0] * 4}, "not 3 copies"),
-        ({"copies": [2.0, 2.0, 2.0, 1.0]}, "not 2 copies"),
+        ({"copies": [0.0] * 4}, "[copies]"),
+        ({"copies": [3.0] * 4}, "[copies]"),
+        ({"copies": [2.0, 2.0, 2.0, 1.0]}, "[copies]"),
         ({"unseen_mmap": [0.0] * 3}, "unseen_mmap is not a count of each of 4"),
         ({"unseen_aio": [0.0, 0.0, 0.0, -1.0]}, "unseen_aio is not a count"),
         ({"threads": [0.5] * 4}, "threads is not a count"),
@@ -257,7 +257,7 @@ def test_percentile_is_that_of_the_calls_within_half_a_bin(times, share):
         (put("measurement", access_seconds=1e5), "breaks the rule that no part of a measurement takes longer"),
         (put("data_check", wrong_bytes=3), "3 bytes were read wrong"),
         (lambda r: logs_made.ended(r, 0.5), "its clock is not to be trusted"),
-        (put("run", filesystem=None), "does not state the file system"),
+        (put("run", filesystem=None), "states the file system"),
     ],
 )
 def test_log_that_contradicts_itself_yields_no_score(tmp_path, change, words):
