@@ -45,7 +45,21 @@ def mpi_environments(partition):
 
 
 def compiles_mpi(partition, environment):
-    """Whether the C compiler of an environment compiles and links an MPI program after its modules are loaded."""
+    """Whether the C compiler of an environment compiles and links an MPI program after its modules are loaded. Tried
+    once for all partitions that add the same to the environment."""
+    compiler = (environment.name, environment.cc, environment.cflags, environment.ldflags)
+    parts = (partition.local_env, environment)
+    loaded = [(part.modules_detailed, dict(part.env_vars), part.prepare_cmds) for part in parts]
+    key = repr((compiler, loaded, partition.prepare_cmds))
+    if key not in _COMPILED:
+        _COMPILED[key] = _compiles_mpi(partition, environment)
+    return _COMPILED[key]
+
+
+_COMPILED = {}
+
+
+def _compiles_mpi(partition, environment):
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
         Path(folder, "mpi.c").write_text(PROGRAM, encoding="utf-8")
         compiler = " ".join([environment.cc, *environment.cflags, "mpi.c -o mpi", *environment.ldflags])

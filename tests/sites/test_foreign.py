@@ -9,6 +9,7 @@ Slurm is in test_slurm.py, where a real one answers.
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -250,6 +251,19 @@ def test_jobs_of_flux_are_refused_because_they_request_one_core(foreign, tmp_pat
     assert refused.output.count("partition 'centre:flux': ReFrame's jobs for flux request a single core, ") == 1
     batch["extras"]["kernels"] = []
     assert foreign([of_cores("small"), batch]).b_eff == [("small", "gnu-mpi", 8), ("small", "gnu-mpi", 16)]
+
+
+def test_environment_is_tried_once_for_partitions_that_add_the_same_to_it(foreign, tmp_path):
+    """A centre has 27 partitions with 19 environments each."""
+    (tmp_path / "stubs").mkdir()
+    compiler = tmp_path / "stubs" / "mpicc"
+    compiler.write_text(f'#!/bin/sh\necho "in $PLACE" >> {tmp_path}/tried\nexec {shutil.which("mpicc")} "$@"\n')
+    compiler.chmod(0o755)
+    partitions = [of_cores(name, environs=["gnu", "gnu-mpi"]) for name in ("a", "b", "c")]
+    partitions[2]["env_vars"] = [["PLACE", "c"]]
+    made = foreign(partitions)
+    assert {(where, environment) for where, environment, _ in made.b_eff} == {(name, "gnu-mpi") for name in "abc"}
+    assert (tmp_path / "tried").read_text().splitlines() == ["in ", "in c"]
 
 
 # On 2 nodes x 64, FTIO's smallest matrix has 16 GiB (i = 16, N = 16^2 x 128), moved 11 times in each of 3 repetitions:
