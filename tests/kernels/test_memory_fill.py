@@ -170,7 +170,7 @@ def test_log_must_agree_with_itself_on_the_fill(scored, made):
     assert {"filled_memory", "fill_not_resident"} & set(keys(scored(filled(records)))) == {"filled_memory"}
     assert "filled_memory" not in keys(scored(records))
     for wrong in ({"option": None}, {"plan": None}, {"percent": None}, {"percent": 40}):
-        assert "differ on --fill-memory" in scored(filled(records, **wrong))
+        assert "plan, option and record agree" in scored(filled(records, **wrong))
     least = share - ranks * MIB + 1
     assert "filled_memory" in keys(scored(filled(records, filled_bytes=least, resident_bytes=0)))
     for wrong in (least - 1, share + 1):
