@@ -21,7 +21,7 @@ LAYERS = (
     {"coffeecup.postprocess.reports"},
     {"coffeecup.postprocess.acceptance", "coffeecup.postprocess.references"},
     {"coffeecup.reframe_checks"},
-    {"coffeecup.postprocess.history"},
+    {"coffeecup.postprocess.history", "coffeecup.postprocess.comparison"},
     {"coffeecup.postprocess.sessions"},
     {"coffeecup.postprocess.benchmarks"},
     {"coffeecup.postprocess.designs"},

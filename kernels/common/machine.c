@@ -228,11 +228,35 @@ struct machine machine_describe(void)
     return machine;
 }
 
+/* Whether a list, names with commas between them, has this one of so many characters. */
+static bool is_listed(const char *list, const char *name, size_t length)
+{
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 json_t *steering_environment(void)
 {
-    static const char *const steering[] = {
-        "OMPI_MCA_", "MPICH_", "MPIR_CVAR_",      "I_MPI_",          "MV2_",       "UCX_",     "FI_", "PSM2_",
-        "ROMIO_",    "SMPI_",  "OMP_NUM_THREADS", "COFFEECUP_ASKED", "LD_PRELOAD", "LD_AUDIT", NULL};
+    static const char *const steering[] = {"OMPI_MCA_",
+                                           "MPICH_",
+                                           "MPIR_CVAR_",
+                                           "I_MPI_",
+                                           "MV2_",
+                                           "UCX_",
+                                           "FI_",
+                                           "PSM2_",
+                                           "ROMIO_",
+                                           "SMPI_",
+                                           "OMP_NUM_THREADS",
+                                           "COFFEECUP_ASKED",
+                                           "COFFEECUP_COMPARED",
+                                           "LD_PRELOAD",
+                                           "LD_AUDIT",
+                                           NULL};
     /* set by the launcher for itself */
     static const char *const internal[] = {"OMPI_MCA_orte_",
                                            "OMPI_MCA_ess",
@@ -255,11 +279,12 @@ json_t *steering_environment(void)
     for (char **entry = environ; *entry; entry++) {
         char name[128];
         const char *equals = strchr(*entry, '=');
-        if (!equals || (size_t)(equals - *entry) >= sizeof name || !starts_with_any(*entry, steering) ||
-            starts_with_any(*entry, internal))
+        const size_t length = equals ? (size_t)(equals - *entry) : sizeof name;
+        const bool steers = starts_with_any(*entry, steering) && !starts_with_any(*entry, internal);
+        if (length >= sizeof name || !(steers || is_listed(getenv("COFFEECUP_COMPARED"), *entry, length)))
             continue;
-        memcpy(name, *entry, (size_t)(equals - *entry));
-        name[equals - *entry] = '\0';
+        memcpy(name, *entry, length);
+        name[length] = '\0';
         json_object_set_new(variables, name, text_json(equals + 1));
     }
     return variables;

@@ -81,7 +81,8 @@ class Functions:
     (machine, sizes, logs, r_max_gflops) -> a Prediction for each number of processes of a described machine.
     `comparison`: (machine, log, score, logs) -> a Comparison of the log's run with a described machine. `nodes`: (log)
     -> an Examination of the run's nodes. `nodes_of_unscored`: (log) -> an Examination of the nodes of a log that has no
-    score, None if its times are not valid either. `moved_bytes`: (log) -> the bytes that the run transferred."""
+    score, None if its times are not valid either. `moved_bytes`: (log) -> the bytes that the run transferred.
+    `size_column` names the column of the measurement_table that has the size of a message or of an access."""
 
     together: Callable | None = None
     balance_factor: Callable | None = None
@@ -90,6 +91,7 @@ class Functions:
     nodes: Callable | None = None
     nodes_of_unscored: Callable | None = None
     moved_bytes: Callable | None = None
+    size_column: str | None = None
 
 
 @dataclass(frozen=True)

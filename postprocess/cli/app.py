@@ -10,6 +10,7 @@ from coffeecup.postprocess.cli import (
     accept,
     acknowledge,
     check_history,
+    compare,
     export,
     history,
     nodes,
@@ -45,6 +46,7 @@ add(app, "score", score.score)
 add(app, "report", report.report)
 add(app, "predict", predict.predict)
 add(app, "watch", watch.watch_command)
+add(app, "compare", compare.compare)
 add(app, "history", history.history)
 add(app, "check-history", check_history.check_history)
 add(app, "nodes", nodes.nodes)

@@ -240,8 +240,9 @@ class Run(Record, kw_only=True):
         dict[str, Text],
         about(
             "variables that affect the MPI library (`OMPI_*`, `MPICH_*`, `UCX_*`, ...), name to value; also "
-            "`LD_PRELOAD`, `LD_AUDIT` and `COFFEECUP_ASKED`: the placement that a check requested, the partition, "
-            "its nodes and `r_max_per_node` as far as the benchmark needs them, the scheduler with its version"
+            "`LD_PRELOAD`, `LD_AUDIT`, those that `COFFEECUP_COMPARED` names, and `COFFEECUP_ASKED`: the placement "
+            "that a check requested, the partition, its nodes and `r_max_per_node` as far as the benchmark needs them, "
+            "the scheduler with its version"
         ),
     ]
     build: Build

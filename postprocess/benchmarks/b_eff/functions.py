@@ -8,5 +8,6 @@ from coffeecup.postprocess.benchmarks.benchmark import Functions
 FUNCTIONS = Functions(
     balance_factor=with_balance_factor,
     moved_bytes=moved_bytes,
+    size_column="message_bytes",
     **{name: function for door in doors().values() for name, function in door.functions.items()},
 )

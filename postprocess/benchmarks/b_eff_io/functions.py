@@ -6,4 +6,4 @@ from coffeecup.postprocess.benchmarks.b_eff_io.slow_nodes import examination
 from coffeecup.postprocess.benchmarks.b_eff_io.system import together
 from coffeecup.postprocess.benchmarks.benchmark import Functions
 
-FUNCTIONS = Functions(together=together, nodes=examination, moved_bytes=moved_bytes)
+FUNCTIONS = Functions(together=together, nodes=examination, moved_bytes=moved_bytes, size_column="chunk_bytes")

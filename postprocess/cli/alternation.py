@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the arms of a comparison in turn, each in a folder of its own, and keeps what came of them.
+
+The folder of a comparison holds plan.json, runs.jsonl (a line per run that ended) and a folder per run. A comparison
+that was interrupted goes on where it ended.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from coffeecup.postprocess.comparison.arms import COMPARED
+from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
+from coffeecup.postprocess.logs.paths import files_below
+from coffeecup.postprocess.show.words import printable
+
+PLAN, RUNS, OUTPUT, ERRORS = "plan.json", "runs.jsonl", "output.txt", "errors.txt"
+MOST_FAILURES = 2  # one after the other of an arm, after which it does not run again
+LINES = 3  # of a run's error output that are shown
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that ended. `log` is relative to the folder of the comparison, None if the run failed, for the reason
+    `problem`."""
+
+    block: int
+    arm: str
+    seconds: float
+    folder: str
+    log: str | None = None
+    problem: str | None = None
+
+
+class Alternation:
+    """The runs of a plan in a folder, which is created. Raises PlanError if the folder is another comparison's."""
+
+    def __init__(self, plan: Plan, folder: Path):
+        self.plan, self.folder = plan, folder
+        stated = msgspec.json.format(msgspec.json.encode(plan))
+        if not (folder / PLAN).exists():
+            if folder.exists() and any(folder.iterdir()):
+                raise PlanError(f"{printable(str(folder))} is not empty, and no comparison began there")
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / PLAN).write_bytes(stated)
+        elif (folder / PLAN).read_bytes() != stated:
+            raise PlanError(f"{printable(str(folder))} holds another comparison: name another folder, or the same plan")
+        self.runs = self._ended()
+
+    def _ended(self) -> list[Run]:
+        """The runs of earlier. A line that was cut off is no run; neither is a block of which runs are missing."""
+        path, found = self.folder / RUNS, []
+        for line in path.read_bytes().splitlines() if path.exists() else ():
+            try:
+                found.append(msgspec.json.decode(line, type=Run))
+            except msgspec.DecodeError:
+                break
+        arms = len(self.plan.order(0))
+        whole = found[: len(found) // arms * arms]
+        if len(whole) < len(found) or path.exists():
+            path.write_bytes(b"".join(msgspec.json.encode(run) + b"\n" for run in whole))
+        return whole
+
+    @property
+    def blocks(self) -> int:
+        """The blocks of which every arm ran."""
+        return len(self.runs) // len(self.plan.order(0))
+
+    def failing(self) -> str | None:
+        """The arm that failed too often one after the other."""
+        for arm in self.plan.order(0):
+            last = [run for run in self.runs if run.arm == arm][-MOST_FAILURES:]
+            if len(last) == MOST_FAILURES and all(run.problem for run in last):
+                return arm
+        return None
+
+    def block(self, add: Callable[[int, str, Path], str | None]) -> Iterator[Run]:
+        """Runs the next block. `add` takes block, arm and log of each run, and says why the log cannot be used."""
+        block = self.blocks
+        for arm in self.plan.order(block):
+            run = self._run(block, arm, add)
+            with (self.folder / RUNS).open("ab") as file:
+                file.write(msgspec.json.encode(run) + b"\n")
+            self.runs.append(run)
+            yield run
+
+    def _run(self, block: int, arm: str, add: Callable[[int, str, Path], str | None]) -> Run:
+        folder = self.folder / f"{block + 1:04d}-{arm}"
+        if folder.exists():  # of a block that was interrupted
+            shutil.rmtree(folder)
+        folder.mkdir()
+        began = time.monotonic()
+        problem = run_in(folder, self.plan, self.plan.arm(arm))
+        seconds = time.monotonic() - began
+        logs = [] if problem else files_below(folder, "*.jsonl")
+        if not problem and len(logs) != 1:
+            problem = f"{len(logs) or 'no'} logs were written, not one"
+        problem = problem or add(block, arm, logs[0])
+        log = None if problem else str(logs[0].relative_to(self.folder))
+        return Run(block=block, arm=arm, seconds=seconds, folder=folder.name, log=log, problem=problem)
+
+
+def run_in(folder: Path, plan: Plan, arm: Arm) -> str | None:
+    """Runs an arm in a folder, with its output in files there. Returns why it failed, None if it did not."""
+    environment = {name: value for name, value in (os.environ | variables(plan, arm)).items() if value is not None}
+    command = command_of(plan, arm)
+    with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
+        try:
+            code = ended(
+                subprocess.Popen(
+                    command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors
+                )
+            )
+        except OSError as error:
+            return f"{command[0]} cannot be run: {error.strerror}"
+    if not code:
+        return None
+    text = (folder / ERRORS).read_text(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip(" -*")][:LINES]
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return printable(f"{how}: {' '.join(lines)}" if lines else how)
+
+
+def ended(process: subprocess.Popen) -> int:
+    """The exit code of a process, for which this one waits. An interrupt reaches both: the launcher ends its kernels,
+    and they remove what they made, before the interrupt is raised here."""
+    interrupted = False
+    while True:
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            break
+    if interrupted:
+        raise KeyboardInterrupt
+    return code
+
+
+def variables(plan: Plan, arm: Arm) -> dict[str, str | None]:
+    """The variables of an arm, and the names of those of all arms, which kernels record."""
+    names = {name for each in plan.arms.values() for name in each.environment}
+    return {**arm.environment, **({COMPARED: ",".join(sorted(names))} if names else {})}
+
+
+def command_of(plan: Plan, arm: Arm) -> list[str]:
+    """The command of an arm, in a shell that loads its modules if it has any."""
+    command = [*(arm.command or plan.command), *arm.options]
+    if not arm.modules:
+        return command
+    return ["bash", "-lc", f'module load {shlex.join(arm.modules)} && exec "$@"', "bash", *command]

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be compared: the arms of a comparison, and how long it may go on. A file in YAML states it, or the options
+of `coffeecup compare`."""
+
+import re
+import shlex
+from collections.abc import Iterable
+from itertools import takewhile
+from pathlib import Path
+from random import Random
+from typing import Annotated
+
+import msgspec
+import yaml
+
+from coffeecup.postprocess.logs import paths
+from coffeecup.postprocess.show.words import printable
+from coffeecup.postprocess.statistics.pairs import fewest_pairs
+
+CONTROL = "control"  # the arm that is the first one once more
+LARGEST_FILE = 2**20
+ARM_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+
+
+class PlanError(Exception):
+    """A comparison that cannot be made: one sentence."""
+
+
+class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One of the things that are compared. Each of its fields is added to what all arms have; null unsets a variable.
+    `command` takes the place of that of all arms."""
+
+    environment: dict[str, str | None] = {}
+    modules: list[str] = []
+    options: list[str] = []
+    command: list[str] | None = None
+
+    @property
+    def changes(self) -> set[str]:
+        """The names of the fields in which it differs from what all arms have."""
+        return {name for name in self.__struct_fields__ if getattr(self, name)}
+
+
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`pairs` are the most runs of each arm. `minimum` is the fraction below which a difference does not matter.
+    `metrics` are judged, by default the first one of the benchmark. `seed` is that of the order."""
+
+    command: Annotated[list[str], msgspec.Meta(min_length=1)]
+    arms: dict[Annotated[str, msgspec.Meta(pattern=ARM_NAME, max_length=64)], Arm]
+    pairs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+    minimum: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.03
+    metrics: list[str] = []
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+    def __post_init__(self):
+        if len(self.arms) < 2:
+            raise ValueError("at least two arms are compared")
+        if CONTROL in self.arms:
+            raise ValueError(f"`{CONTROL}` is the name of the arm that runs the first one once more")
+        if len({msgspec.json.encode(arm) for arm in self.arms.values()}) < len(self.arms):
+            raise ValueError("two arms are the same")
+        if self.pairs < (needed := fewest_pairs(self.hypotheses)):
+            raise ValueError(f"{self.hypotheses} differences cannot be judged from fewer than {needed} pairs")
+
+    @property
+    def first(self) -> str:
+        """The arm with which the others are compared."""
+        return next(iter(self.arms))
+
+    @property
+    def others(self) -> list[str]:
+        return [name for name in self.arms if name != self.first]
+
+    @property
+    def hypotheses(self) -> int:
+        return len(self.others) * max(len(self.metrics), 1)
+
+    def arm(self, name: str) -> Arm:
+        return self.arms[self.first if name == CONTROL else name]
+
+    def order(self, block: int) -> list[str]:
+        """The arms in the order of a block, each once. Of two blocks the second is the reverse of the first, which is
+        random, so that what changes steadily with time favours no arm."""
+        names = [*self.arms, CONTROL]
+        Random(f"{self.seed} {block // 2}").shuffle(names)
+        return names[::-1] if block % 2 else names
+
+
+def read_plan(path: Path) -> Plan:
+    """Raises PlanError."""
+    try:
+        stated = yaml.safe_load(paths.content(path, LARGEST_FILE))
+        if isinstance(stated, dict) and isinstance(stated.get("command"), str):
+            stated["command"] = shlex.split(stated["command"])
+        return msgspec.convert(stated, Plan)
+    except OSError as error:
+        raise PlanError(f"cannot read {printable(str(path))}: {error.strerror}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise PlanError(printable(f"{path}: {' '.join(str(error).split())}")) from None
+
+
+def arm_of(text: str) -> tuple[str, Arm]:
+    """Name and arm of NAME=SETTINGS: first assignments of variables, then options of the command, quoted as in a shell.
+    Raises PlanError."""
+    name, equals, settings = text.partition("=")
+    try:
+        words = shlex.split(settings)
+        if not equals or not re.match(ARM_NAME, name):
+            raise ValueError("an arm is NAME=SETTINGS, a name of letters, digits, '.', '_' and '-'")
+    except ValueError as error:
+        raise PlanError(f"--arm {printable(text)!r}: {error}") from None
+    assigned = [match.groups() for match in takewhile(bool, map(ASSIGNMENT.fullmatch, words)) if match]
+    return name, Arm(environment=dict(assigned), options=words[len(assigned) :])
+
+
+def plan_of(command: list[str], arms: Iterable[str], **settings) -> Plan:
+    """The plan that options state. Raises PlanError."""
+    named = [arm_of(text) for text in arms]
+    if len(dict(named)) < len(named):
+        raise PlanError("--arm: two arms have the same name")
+    stated = {"command": command, "arms": {name: msgspec.to_builtins(arm) for name, arm in named}, **settings}
+    try:
+        return msgspec.convert(stated, Plan)
+    except ValueError as error:
+        raise PlanError(str(error)) from None

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether an arm of a comparison differs from the first one: pure functions on the metrics of their runs."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil, exp, inf, isfinite, log, log1p
+
+import numpy as np
+import pandas as pd
+
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.statistics.pairs import RISK, interval
+
+MOST_FORESEEN = 10  # times the pairs that were measured: a longer forecast is a guess
+
+
+class Standing(StrEnum):
+    BETTER = "better"
+    WORSE = "worse"
+    DIFFERENT = "different"  # of a metric that has no better direction
+    SAME = "same"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a metric of an arm differs from that of the first one. `low`, `middle` and `high` are ratios; the interval
+    misses the true one with at most the risk of the whole comparison. `more_pairs` would probably decide; None if no
+    number can be foreseen, 0 if it is decided."""
+
+    arm: str
+    metric: str
+    pairs: int
+    low: float
+    middle: float
+    high: float
+    standing: Standing
+    minimum: float
+    more_pairs: int | None = 0
+
+    @property
+    def decided(self) -> bool:
+        return self.standing != Standing.OPEN
+
+    @property
+    def differs(self) -> bool:
+        return self.standing not in (Standing.OPEN, Standing.SAME)
+
+    @property
+    def matters(self) -> bool:
+        """Whether it differs, and not only by less than the minimum."""
+        return self.differs and max(abs(log(self.low)), abs(log(self.high))) >= log1p(self.minimum)
+
+
+def ratios(metrics: pd.DataFrame, metric: str, arm: str, first: str) -> np.ndarray:
+    """The logarithms (pairs,) of the ratios of an arm to the first one in each block in which both have a positive
+    value. `metrics` has the columns block and arm, and one for each metric."""
+    table = metrics.pivot(index="block", columns="arm", values=metric).reindex(columns=[arm, first])
+    both = table[(table > 0).all(axis=1)]
+    return np.log(both[arm].to_numpy() / both[first].to_numpy())
+
+
+def verdict(arm: str, metric: str, differences: np.ndarray, better: Better, minimum: float, risk: float) -> Verdict:
+    """The verdict on logarithms of ratios (pairs,), with the risk of this one judgement (pairs.looks)."""
+    if not len(differences):
+        return Verdict(arm, metric, 0, 0.0, float("nan"), inf, Standing.OPEN, minimum, None)
+    low, middle, high = interval(differences, risk)
+    if low > 0 or high < 0:
+        rises = better if better in (Better.HIGHER, Better.LOWER) else None
+        good = (low > 0) == (rises is Better.HIGHER)
+        standing = (Standing.BETTER if good else Standing.WORSE) if rises else Standing.DIFFERENT
+    else:
+        standing = Standing.SAME if max(-low, high) < log1p(minimum) else Standing.OPEN
+    more = further(len(differences), low, middle, high, log1p(minimum)) if standing is Standing.OPEN else 0
+    return Verdict(arm, metric, len(differences), exp(low), exp(middle), exp(high), standing, minimum, more)
+
+
+def further(count: int, low: float, middle: float, high: float, margin: float) -> int | None:
+    """How many more pairs would decide, if the interval shrinks around its middle with the root of their number."""
+    half = (high - low) / 2
+    aim = max(abs(middle), margin - abs(middle))
+    if not isfinite(half):
+        return None
+    needed = ceil(count * (half / aim) ** 2)
+    return max(needed - count, 1) if needed <= MOST_FORESEEN * count else None
+
+
+def in_words(found: Verdict, first: str) -> str:
+    """The verdict as a sentence without its subject, the arm."""
+    size = found.middle - 1
+    against = f"{found.arm} beside {first}"
+    if not isfinite(found.high):
+        return f"{against}: cannot tell, nothing is excluded"
+    range_ = f"[{percent(found.low - 1)}, {percent(found.high - 1)}]"
+    if found.standing is Standing.SAME:
+        return f"{against}: no difference above {percent(found.minimum)} % {range_}"
+    if found.standing is Standing.OPEN:
+        if found.more_pairs is None:
+            return f"{against}: cannot tell {range_}"
+        return f"{against}: cannot tell {range_}: about {found.more_pairs} more pairs would"
+    direction = {Standing.DIFFERENT: "higher" if size > 0 else "lower"}.get(found.standing, found.standing.value)
+    below = "" if found.matters else f", below {percent(found.minimum)} %"
+    return f"{against}: {direction} by {percent(abs(size))} % {range_}{below}"
+
+
+def percent(fraction: float) -> str:
+    """A fraction in per cent, with two significant digits."""
+    value = 100 * fraction
+    return f"{value:.2g}" if abs(value) < 99.5 else f"{value:.0f}"
+
+
+def risk_in_words() -> str:
+    return f"all intervals together miss a true difference with at most {RISK:.0%}"

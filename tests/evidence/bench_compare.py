@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often `coffeecup compare` is wrong, and what it finds: runs in the order of its blocks, one after the other, in
+noise of real nights (tests/history/real_year), each run a night. Prints tables, and exits with 1 if a goal is missed.
+
+    .venv/bin/python tests/evidence/bench_compare.py [--draws 2000] [--seed 20261125]
+
+A comparison is drawn with a test of a system, a first night and an order; the noise has the stated deviation. It ends
+at the first look that decides, as the command does.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+from bench_real_year import SYSTEMS, residuals
+from bench_tables import Goals, header, percent, row
+
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.comparison.plan import Arm, Plan
+from coffeecup.postprocess.comparison.verdicts import Verdict, verdict
+from coffeecup.postprocess.statistics.pairs import looks
+from coffeecup.postprocess.statistics.shares import share_interval
+
+DEVIATIONS = (0.005, 0.02, 0.1)
+DIFFERENCES = (0.0, 0.01, 0.03, 0.1)
+MOST_WRONG = 0.06  # the upper end of the interval of the share of equal arms that are called different
+
+
+def compared(noise: np.ndarray, difference: float, seed: int) -> Verdict:
+    """The verdict on an arm that differs by a fraction, where consecutive runs have consecutive values of `noise`, the
+    deviations of logarithms."""
+    plan = Plan(command=["kernel"], arms={"usual": Arm(), "other": Arm(options=["--other"])}, seed=seed)
+    found, values = [], iter(noise)
+    planned, last = looks(plan.pairs, plan.hypotheses), None
+    for block in range(plan.pairs):
+        run = {arm: next(values) for arm in plan.order(block)}
+        found.append(run["other"] + np.log1p(difference) - run["usual"])
+        if risk := planned.get(block + 1):
+            last = verdict("other", "value", np.array(found), Better.HIGHER, plan.minimum, risk)
+            if last.decided:
+                break
+    assert last
+    return last
+
+
+def noises(draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """So many series of one test each, from a night on: logarithms of its values over its level, divided by their
+    median deviation times 1.4826, which is the deviation of a normal distribution. Nights without a value are left
+    out."""
+    tests = [np.log(series[series > 0]) for name in SYSTEMS for series in residuals(name)]
+    tests = [series / np.median(np.abs(series)) / 1.4826 for series in tests]
+    for _ in range(draws):
+        series = tests[rng.integers(len(tests))]
+        yield np.roll(series, rng.integers(len(series)))
+
+
+def table(draws: int, rng: np.random.Generator, goals: Goals) -> None:
+    header(
+        f"{draws} comparisons each, at most 20 pairs, a minimum of 3 %: per cent of them",
+        "noise of a run; true difference; called different; with the wrong sign; called no difference; "
+        "interval misses; median of pairs",
+    )
+    for deviation, difference in product(DEVIATIONS, DIFFERENCES):
+        found = [compared(deviation * noise, difference, seed) for seed, noise in enumerate(noises(draws, rng))]
+        differs = sum(each.differs for each in found)
+        wrong = sum(each.differs and (each.middle > 1) != (difference > 0) for each in found)
+        same = sum(not each.differs and each.decided for each in found)
+        missed = sum(not each.low <= 1 + difference <= each.high for each in found)
+        pairs = np.median([each.pairs for each in found])
+        shares = [percent(count / draws) for count in (differs, wrong, same, missed)]
+        shares[1] = shares[1] if difference else "-"
+        row(percent(deviation), percent(difference), *shares, f"{pairs:g}")
+        what = f"noise {percent(deviation)} %, difference {percent(difference)} %"
+        goals.check(f"{what}: interval misses", share_interval(missed, draws)[1], most=MOST_WRONG)
+        if not difference:
+            goals.check(f"{what}: called different", share_interval(differs, draws)[1], most=MOST_WRONG)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=20261125)
+    options = parser.parse_args()
+    goals = Goals()
+    table(options.draws, np.random.default_rng(options.seed), goals)
+    return goals.report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
