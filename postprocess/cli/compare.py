@@ -16,6 +16,22 @@ if TYPE_CHECKING:
     from coffeecup.postprocess.comparison.result import Results
 
 
+Words = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PLAN | -- COMMAND...", help="The comparison in YAML; with --arm, the command that all arms run."
+    ),
+]
+Arms = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=SETTINGS",
+        help="An arm, with the variables (NAME=VALUE) and options that it adds to the command; repeat it for each. "
+        "The others are compared with the first one.",
+    ),
+]
+
+
 @exit_codes(
     {
         0: "every difference is decided: how large it is, or that none matters",
@@ -24,20 +40,8 @@ if TYPE_CHECKING:
     }
 )
 def compare(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PLAN | -- COMMAND...", help="The comparison in YAML; with --arm, the command that all arms run."
-        ),
-    ],
-    arm: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=SETTINGS",
-            help="An arm, with the variables (NAME=VALUE) and options that it adds to the command; repeat it for each. "
-            "The others are compared with the first one.",
-        ),
-    ] = None,
+    words: Words,
+    arm: Arms = None,
     pairs: Annotated[int, typer.Option(metavar="N", help="With --arm: the most runs of each arm.")] = 20,
     minimum: Annotated[
         float, typer.Option(metavar="FRACTION", help="With --arm: the smallest difference that matters.")

@@ -4,6 +4,7 @@
 from math import exp
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.ticker import PercentFormatter
@@ -13,7 +14,9 @@ from coffeecup.postprocess.benchmarks.scoring import evaluate, read
 from coffeecup.postprocess.comparison.plan import CONTROL, Plan
 from coffeecup.postprocess.comparison.result import Results
 from coffeecup.postprocess.logs.reader import LogError
-from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, Figure, canvas
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, Figure
+from coffeecup.postprocess.show.words import size
 
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
 MARKERS = "os^Dv"
@@ -27,19 +30,23 @@ def figures(plan: Plan, results: Results) -> list[Figure]:
     quartiles = pd.concat(
         {arm: shares(table, arm, plan.first) for arm in (CONTROL, *plan.others)}, names=["arm"]
     ).reset_index()
-    drawn, [axes] = canvas(7.5, 4)
-    axes.axhline(0, color=GREY, linewidth=0.8)
-    for place, arm in enumerate((CONTROL, *plan.others)):
-        rows = quartiles[quartiles["arm"] == arm]
-        colour = GREY if arm == CONTROL else COLOURS[(place - 1) % len(COLOURS)]
-        marker = "." if arm == CONTROL else MARKERS[(place - 1) % len(MARKERS)]
-        axes.plot(rows["size_bytes"], rows["median"] - 1, color=colour, marker=marker, label=arm)
-        axes.fill_between(rows["size_bytes"], rows["low"] - 1, rows["high"] - 1, color=colour, alpha=0.2, linewidth=0)
-    axes.set_xscale("log", base=2)
-    axes.set_xlabel("size in byte")
-    axes.set_ylabel(f"bandwidth beside {plan.first}")
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
-    axes.legend()
+    sizes = sorted(set(quartiles["size_bytes"]))
+    with matplotlib.rc_context(plots.LOOK):
+        drawn, [axes] = plots.canvas(7.5, 4)
+        axes.axhline(0, color=GREY, linewidth=0.8)
+        for place, arm in enumerate((CONTROL, *plan.others)):
+            rows = quartiles[quartiles["arm"] == arm]
+            places = rows["size_bytes"].map(sizes.index)
+            colour = GREY if arm == CONTROL else COLOURS[(place - 1) % len(COLOURS)]
+            marker = "." if arm == CONTROL else MARKERS[(place - 1) % len(MARKERS)]
+            axes.plot(places, rows["median"] - 1, color=colour, marker=marker, label=arm)
+            axes.fill_between(places, rows["low"] - 1, rows["high"] - 1, color=colour, alpha=0.2, linewidth=0)
+        shown = range(0, len(sizes), 2)
+        axes.set_xticks(shown, [size(sizes[place]) for place in shown], rotation=35, ha="right", rotation_mode="anchor")
+        axes.set_xlabel("size of a message or access")
+        axes.set_ylabel(f"bandwidth beside {plan.first}")
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.legend()
     described = (
         f"The bandwidth of each arm beside that of {plan.first}: medians and quartiles of the pairs, over the size."
     )

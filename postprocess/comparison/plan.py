@@ -5,7 +5,7 @@ of `coffeecup compare`."""
 import re
 import shlex
 from collections.abc import Iterable
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from random import Random
 from typing import Annotated
@@ -110,8 +110,10 @@ def arm_of(text: str) -> tuple[str, Arm]:
             raise ValueError("an arm is NAME=SETTINGS, a name of letters, digits, '.', '_' and '-'")
     except ValueError as error:
         raise PlanError(f"--arm {printable(text)!r}: {error}") from None
-    assigned = [match.groups() for match in takewhile(bool, map(ASSIGNMENT.fullmatch, words)) if match]
-    return name, Arm(environment=dict(assigned), options=words[len(assigned) :])
+    matches = takewhile(bool, map(ASSIGNMENT.fullmatch, words))
+    environment: dict[str, str | None] = {match[1]: match[2] for match in matches if match}
+    options = dropwhile(ASSIGNMENT.fullmatch, words)
+    return name, Arm(environment=environment, options=[*options])
 
 
 def plan_of(command: list[str], arms: Iterable[str], **settings) -> Plan:

@@ -16,6 +16,8 @@ goals:
   history-bench    histories of which the truth is known: false alarms, detections and the predictions of
                    `coffeecup plan` (bench_history.py)
   real-year        nights drawn from two real years: false alarms and losses found, beside CUSUM (bench_real_year.py)
+  compare          `coffeecup compare` in noise of these years: how often it is wrong, and what it finds
+                   (bench_compare.py)
   nodes            slow nodes found and named falsely, on made-up machines (bench_nodes.py) and on machines that
                    SimGrid simulates (bench_simulated_nodes.py)
   libraries        short runs of all four kernels with Debian's MPI libraries, those of the wheels, and the MPI ABI
@@ -151,7 +153,7 @@ def some(goal: str, demanded: str, *selection: str) -> Result:
 
 
 def history_bench(name: str = "history") -> Result:
-    """False alarms and detections of changes; the tables are in build/prove."""
+    """False alarms and detections of changes or differences; the tables are in build/prove."""
     log = f"bench_{name}.log"
     missed = run(sys.executable, ROOT / f"tests/evidence/bench_{name}.py", log=log, check=False)
     last = (OUTPUT / log).read_text(encoding="utf-8").strip().splitlines()[-1]
@@ -200,6 +202,7 @@ GOALS: dict[str, Callable] = {
     "long": lambda: [long()],
     "history-bench": lambda: [history_bench()],
     "real-year": lambda: [history_bench("real_year")],
+    "compare": lambda: [history_bench("compare")],
     "nodes": nodes,
     "libraries": lambda: [libraries.goal()],
     "logs": logs,
