@@ -159,6 +159,7 @@ class Conclusion:
 
 
 def conclude(plan: Plan, results: Results, failed: Sequence[Failed]) -> Conclusion:
+    """What a comparison came to, after its last look."""
     blocks = 1 + max((block for block, _ in results.scores), default=-1)
     return Conclusion(
         plan=plan,

@@ -110,4 +110,5 @@ def percent(fraction: float) -> str:
 
 
 def risk_in_words() -> str:
+    """What the intervals promise."""
     return f"all intervals together miss a true difference with at most {RISK:.0%}"

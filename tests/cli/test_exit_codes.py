@@ -36,6 +36,8 @@ def folder(tmp_path_factory):
     database(top / "slow_node.db", [session([case({"b_eff": (1000.0, "MByte/s")}, node_effects=effect)])])
     entry = {"b_eff": (1000.0, 1000.0, -0.1, None, "MByte/s", "pass")}
     database(top / "compared.db", [session([case(entry)])])
+    copied = f"command: [cp, {top / 'good.jsonl'}, log.jsonl]\npairs: 6\n"
+    (top / "same.yaml").write_text(f"{copied}arms: {{usual: {{}}, other: {{options: [--no-clobber]}}}}\n")
     (top / "b_eff.yaml").write_text(REFERENCES + "  local:default:\n    2: {b_eff: [1000, -0.1, null, MByte/s]}\n")
     (top / "settings.py").write_text(
         "site_configuration = {'systems': [{'name': 's', 'hostnames': ['.*'], 'partitions': [{'name': 'p', "
@@ -96,6 +98,9 @@ RUNS = [
     ("site bundle", 2, []),
     ("site report", 0, ["slower.db", "-o", "new/site.html"]),
     ("site report", 2, ["slower.db", "-o", "new/site.html", "--compare", "moon=a,b"]),
+    ("compare", 0, ["same.yaml", "-o", "new/same"]),
+    ("compare", 1, ["--arm", "usual=", "--arm", "other=--help", "-o", "new/failed", "--", "false"]),
+    ("compare", 2, ["none.yaml"]),
 ]
 
 

@@ -216,6 +216,23 @@ def test_site_check():
     assert check(content, "coffeecup site check") == set(documented("coffeecup site check"))
 
 
+def test_compare(tmp_path):
+    """Arms that are decided, and then one of another size, and one that fails."""
+    for name, ranks, methods in ("usual", 2, AVERAGED), ("other", 2, AVERAGED[::-1]), ("larger", 16, AVERAGED):
+        logs_made.write(tmp_path / f"{name}.jsonl", averaged_log(ranks=ranks, methods=methods, repetitions=1))
+    command = ["sh", "-c", f'cp "{tmp_path}/${{1:-usual}}.jsonl" .', "sh"]
+    arms = {"usual": {}, "other": {"options": ["other"]}}
+    more = {"large": {"options": ["larger"]}, "broken": {"options": ["none"]}}
+    plans = {"decided": {"arms": arms, "pairs": 6}, "refused": {"arms": arms | more}}
+    for name, plan in plans.items():
+        (tmp_path / name).write_text(json.dumps({"command": command} | plan))
+    decided = printed("compare", tmp_path / "decided", "-o", tmp_path / "a")
+    refused = printed("compare", tmp_path / "refused", "-o", tmp_path / "b", code=1)
+    seen = check(decided, "coffeecup compare") | check(refused, "coffeecup compare")
+    assert seen == set(documented("coffeecup compare"))
+    assert decided["verdicts"][0]["standing"] == "same" and refused["verdicts"] == []
+
+
 def test_every_command_with_the_option_is_documented():
     """And no other command is."""
     options = {name: [opt for one in command.params for opt in one.opts] for name, command in all_commands().items()}
