@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, exit_codes, print_json, write_figures, writing
+from coffeecup.postprocess.cli.common import (
+    USAGE,
+    AsJson,
+    Figures,
+    as_usage,
+    exit_codes,
+    print_json,
+    write_figures,
+    writing,
+)
 from coffeecup.postprocess.show.words import digits, printable, seconds
 
 if TYPE_CHECKING:
@@ -65,13 +74,10 @@ def compare(
     from coffeecup.postprocess.comparison.figures import figures as drawn
     from coffeecup.postprocess.comparison.plan import PlanError
 
-    try:
+    with as_usage(PlanError), writing(folder):
         plan = planned(words, arm, pairs=pairs, minimum=minimum, metrics=metric or [], seed=seed)
-        with writing(folder):
-            runs = Alternation(plan, folder)
-            found = run_until_decided(runs)
-    except PlanError as error:
-        raise typer.BadParameter(str(error)) from None
+        runs = Alternation(plan, folder)
+        found = run_until_decided(runs)
     comparison = result.conclude(plan, found, [run for run in runs.runs if run.problem])
     if figures:
         write_figures(figures, [("comparison", figure) for figure in drawn(plan, found)])

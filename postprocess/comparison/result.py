@@ -3,15 +3,14 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from io import StringIO
 from math import exp
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.score import Score
@@ -20,6 +19,7 @@ from coffeecup.postprocess.comparison.arms import Difference, differences, not_a
 from coffeecup.postprocess.comparison.plan import CONTROL, Plan, PlanError
 from coffeecup.postprocess.comparison.verdicts import Verdict, in_words, ratios, risk_in_words, verdict
 from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, digits, printable
 from coffeecup.postprocess.statistics.pairs import looks
 
@@ -192,27 +192,19 @@ def text(found: Conclusion) -> str:
         lines += [f"{each.metric}, {in_words(each, found.plan.first)}" for each in found.verdicts]
         lines += [f"({risk_in_words()})"] if found.verdicts else ["Too few pairs to judge."]
     lines += [f"{run.folder} failed: {run.problem}" for run in found.failed]
-    out = StringIO()
-    console = Console(file=out, width=120, highlight=False, markup=False, soft_wrap=True)
-    for line in lines:
-        console.print(printable(line))
-    if len(found.shown):
-        console.print(table(found.shown, f"median ratio to {found.plan.first}, not judged"))
-    explained = pd.DataFrame({each.fact: each.values for each in found.differences}).T
-    if len(explained):
-        console.print(table(explained.rename_axis("fact"), "in what the arms differed"))
-    elif found.runs:
-        console.print("The logs state no fact in which the arms differed: was a setting ignored?")
-    return out.getvalue()
+    facts = pd.DataFrame({each.fact: each.values for each in found.differences}).T.rename_axis("fact")
+    if found.runs and facts.empty:
+        lines.append("The logs state no fact in which the arms differed: was a setting ignored?")
+    tables = [(f"Median ratios to {found.plan.first}, not judged:", found.shown), ("In what the arms differed:", facts)]
+    shown = [part for title, rows in tables if len(rows) for part in (Text(title), table(rows))]
+    return "".join(f"{printable(line)}\n" for line in lines) + rendered(*shown)
 
 
-def table(rows: pd.DataFrame, title: str) -> Table:
-    drawn = Table(title=title, title_justify="left", box=None)
-    for name in (rows.index.name, *rows.columns):
-        drawn.add_column(str(name))
+def table(rows: pd.DataFrame) -> Table:
+    drawn = simple_table(*map(str, (rows.index.name, *rows.columns)))
     for name, values in rows.iterrows():
         cells = [digits(value) if isinstance(value, float) else printable(str(value)) for value in values]
-        drawn.add_row(str(name), *cells)
+        drawn.add_row(*map(Text, (str(name), *cells)))
     return drawn
 
 

@@ -111,4 +111,4 @@ def percent(fraction: float) -> str:
 
 def risk_in_words() -> str:
     """What the intervals promise."""
-    return f"all intervals together miss a true difference with at most {RISK:.0%}"
+    return f"all intervals together miss a true difference with a risk of at most {percent(RISK)} %"
