@@ -327,9 +327,9 @@ def test_what_the_command_records_has_the_effect_that_it_states(tmp_path):
     [
         (
             {},
-            "no event that alarms has the name 'None'; valid: local/2026-01-31/worse/file_system=scratch,metric=write",
+            "no event that alarms has the name 'None'; valid: local/2026-01-31/worse/file_system=scratch",
         ),
-        ({"event": "local/2026-01-31/worse/file_system=scratch,metric=write"}, "missing required field `until`"),
+        ({"event": "local/2026-01-31/worse/file_system=scratch"}, "missing required field `until`"),
         ({"kind": "expected", "direction": "worse"}, "missing required field `begin`"),
         (EXPECTED | {"direction": "up"}, "Invalid enum value 'up'"),
         (EXPECTED | {"direction": "worse"}, "`at_most` is missing"),
