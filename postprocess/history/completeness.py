@@ -11,6 +11,7 @@ same holds for a metric of a test of others: ReFrame passes a test whose perform
 Pure functions from tables of history.table to tables.
 """
 
+import re
 from collections.abc import Iterable
 from typing import cast
 
@@ -23,6 +24,7 @@ from coffeecup.postprocess.history.site_files import Entry, Maintenance, in_main
 TEST = ["system", "partition", "environ", "node", "test"]  # what the sessions repeat
 PLACE = ["benchmark", "processes", "file_system"]
 MEASURED, FAILED, SKIPPED, NOT_RUN = "measured", "failed", "skipped", "not run"
+REPETITION = re.compile(r" %\.repeat_no=\d+")
 INCOMPLETE = "without some of its metrics"
 DETAILS = ["state", "sessions", "since", "last_value", "reason"]
 
@@ -36,7 +38,8 @@ def tests_of(cases: pd.DataFrame) -> pd.DataFrame:
 
 def with_names(table: pd.DataFrame) -> pd.DataFrame:
     """The table with a column `test`: the name of the test without the number of its repetition."""
-    return table.assign(test=table["name"].str.replace(r" %\.repeat_no=\d+", "", regex=True))
+    names = {name: REPETITION.sub("", name) for name in table["name"].unique()}
+    return table.assign(test=table["name"].map(names).astype(str))
 
 
 def of_each_test(cases: pd.DataFrame, entries: Iterable[Entry]) -> dict[tuple, tuple[pd.DataFrame, pd.DataFrame]]:
@@ -115,7 +118,7 @@ def of_test(runs: pd.DataFrame, sessions: pd.DataFrame, listed: bool) -> list:
     times, places = sessions["session_time"], sessions.index.get_indexer(pd.Index(runs["session"]))
     last = max(places[runs["measured"]], default=-1)
     failed = set(places[places > last])
-    absent = {place for place in missed(set(runs["session"]), sessions, once=listed) if place > last}
+    absent = {place for place in missed(set(runs["session"].tolist()), sessions, once=listed) if place > last}
     last_value = times.iloc[last] if last >= 0 else pd.NaT
     without = sorted(failed | absent)
     if not without:
@@ -135,7 +138,7 @@ def lost_metrics(runs: pd.DataFrame, sessions: pd.DataFrame) -> dict[str, list[i
     having: dict[str, set[str]] = {}
     for metrics, sessions_with in runs.groupby("metrics", sort=False)["session"]:
         for metric in orjson.loads(str(metrics)):
-            having.setdefault(metric, set()).update(sessions_with)
+            having.setdefault(metric, set()).update(sessions_with.tolist())
     gaps = {}
     for metric, seen in having.items():
         last = sessions.index.get_indexer(pd.Index(list(seen))).max()

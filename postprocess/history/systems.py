@@ -39,12 +39,8 @@ def expecting_systems(cases: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     it has no value any more: a size is not official, or did not run."""
     names = [one.system_metric.name for one in benchmarks().values() if one.system_metric]
     rows = table[table["metric"].isin(names)]
-    metrics = cases["case"].map(dict(zip(rows["case"], rows["metric"])))
-    stated = [
-        orjson.dumps([metric]).decode() if isinstance(metric, str) else known
-        for metric, known in zip(metrics, cases["metrics"])
-    ]
-    return cases.assign(metrics=stated)
+    metrics = {case: orjson.dumps([metric]).decode() for case, metric in zip(rows["case"], rows["metric"])}
+    return cases.assign(metrics=cases["case"].map(metrics).fillna(cases["metrics"])) if metrics else cases
 
 
 def of_system(sizes: pd.DataFrame, metric: str) -> dict:

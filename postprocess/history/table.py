@@ -5,6 +5,7 @@ ReFrame's session reports and its results database are the only store; here they
 """
 
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 import orjson
@@ -134,9 +135,9 @@ def tables(sessions: Iterable[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
     parts = list(sessions)
 
     def joined(names: Iterable[str]) -> dict[str, list]:
-        every = {name: [value for part in parts for value in part[name]] for name in names}
+        every = {name: list(chain.from_iterable(part[name] for part in parts)) for name in names}
         texts = [name for name in every if every[name] and isinstance(every[name][0], str)]
-        return every | {name: [known.setdefault(text, text) for text in every[name]] for name in texts}
+        return every | {name: list(map(known.setdefault, every[name], every[name])) for name in texts}
 
     columns = joined([*CASES, *HIDDEN])
     cases, metrics = typed({name: columns[name] for name in CASES}, CASES), typed(joined(METRICS), METRICS)
@@ -167,7 +168,8 @@ def directions(table: pd.DataFrame) -> pd.Series:
         bounds = {by_bounds(*side) for side in zip(rows["lower"].notna(), rows["upper"].notna())} - {Better.UNKNOWN}
         other = bounds.pop() if len(bounds) == 1 else by_unit(rows["unit"].iloc[-1])
         found[key] = metric_kind(*key, other).better
-    return pd.Series([str(found[key]) for key in zip(table["benchmark"], table["metric"])], table.index, dtype=str)
+    keys = zip(table["benchmark"].tolist(), table["metric"].tolist())
+    return pd.Series([str(found[key]) for key in keys], table.index, dtype=str)
 
 
 def columns_of(report: SessionReport) -> dict[str, list]:
