@@ -302,11 +302,12 @@ def settled(values: np.ndarray, shifts: list[Shift], limit: float, usual: float 
 
 def resumed(values: np.ndarray, shifts: list[Shift]) -> list[Shift]:
     """The changes of one series (sessions,) in the order of time. If a step goes back to about the level of an episode
-    within LONGEST sessions after its end, the episode is the begin of the new level."""
+    after fewer sessions than the episode had, the episode is the begin of the new level."""
     kept: list[Shift] = []
     for shift in sorted(shifts, key=lambda one: one.index):
         last, step = kept[-1] if kept else shift, not (shift.until or shift.drift)
-        if last.until and step and shift.index - last.until <= LONGEST and last.deviate * shift.deviate > 0:
+        interrupted = shift.index - last.until < last.until - last.index
+        if last.until and step and interrupted and last.deviate * shift.deviate > 0:
             since = kept[-2].index if len(kept) > 1 else 0
             edges = (since, last.index), (last.index, last.until), (shift.index, len(values))
             before, episode, after = (np.median(values[begin:end]) for begin, end in edges)

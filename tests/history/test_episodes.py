@@ -88,10 +88,14 @@ def test_a_temporary_gain_leaves_no_regression():
     assert (gain.index, gain.until) == (40, 48) and not changes(values, HIGHER)
 
 
-@pytest.mark.parametrize(("gap", "again", "kinds"), [(6, 1300.0, ["step"]), (6, 1140.0, ["episode", "step"])])
+INTERRUPTED = [(6, 1300.0, ["step"]), (6, 1140.0, ["episode", "step"])]
+INTERRUPTED += [(11, 1300.0, ["step"]), (12, 1300.0, ["episode", "step"])]
+
+
+@pytest.mark.parametrize(("gap", "again", "kinds"), INTERRUPTED)
 def test_a_gain_that_is_interrupted_lasts(gap, again, kinds):
-    """40 nights at 1000, 12 at 1300, six at 1000, and 20 at 1300: one step after 40 nights. If they are nearer to the
-    level before the twelve, these are an episode."""
+    """40 nights at 1000, 12 at 1300, fewer at 1000, and 20 at 1300: one step after 40 nights. If the last ones are
+    nearer to the level before the twelve, or these are no more than what interrupts, they are an episode."""
     values = np.repeat([1000.0, 1300.0, 1000.0, again], [40, 12, gap, 20])
     values *= 1 + 0.01 * np.resize([1, -1, 0.5], len(values))
     found = shifts(values)
