@@ -20,6 +20,7 @@ from coffeecup.postprocess.cli.common import (
     judged,
     known_entries,
     print_json,
+    site_rules,
     valued,
 )
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
@@ -50,6 +51,12 @@ ConfirmTests = Annotated[int, typer.Option(metavar="N", min=1, help="Run at most
 ConfirmMinutes = Annotated[
     float, typer.Option(metavar="MINUTES", min=0.0, help="End the tests that run again after MINUTES.")
 ]
+Detectable = Annotated[
+    bool,
+    typer.Option(
+        "--detectable", help="State the smallest lasting loss of each metric that would be found in 14 nights."
+    ),
+]
 OnlyNew = Annotated[bool, typer.Option("--new", help="Only events that the last session is the first to show alarm.")]
 
 
@@ -70,6 +77,7 @@ def check_history(
     confirm_suspected: Confirm = False,
     confirm_tests: ConfirmTests = 5,
     confirm_minutes: ConfirmMinutes = 60.0,
+    tell_detectable: Detectable = False,
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
     facts: FactsFile = None,
@@ -79,8 +87,10 @@ def check_history(
     from coffeecup.postprocess.history.acknowledgements import unexpected
     from coffeecup.postprocess.history.completeness import completeness, without_value
     from coffeecup.postprocess.history.events import NEW
+    from coffeecup.postprocess.history.power import detectable
     from coffeecup.postprocess.history.suspicions import suspicions
-    from coffeecup.postprocess.reports.changes import gap, lines
+    from coffeecup.postprocess.history.table import SERIES
+    from coffeecup.postprocess.reports.changes import gap, lines, loss, place
 
     if max_age is not None and not 0 <= max_age < float("inf"):
         raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
@@ -96,19 +106,25 @@ def check_history(
         )
     missing, old = without_value(tests), too_old(cases, max_age)
     values = valued(table, facts)
-    found, rules, remarks = judged(values, cases, thresholds, entries)
-    suspected = unexpected(suspicions(values, [one for event in found for one in event.findings], rules), entries)
+    found, site, remarks = judged(values, cases, thresholds, entries)
+    suspected = unexpected(
+        suspicions(values, [one for event in found for one in event.findings], site_rules(thresholds)), entries
+    )
     if confirm_suspected:
         newest = cases["session_time"].max()
         suspected = confirm.confirm(suspected, selection.sources, newest, confirm_tests, confirm_minutes)
     confirmed = sum(map(alarming, suspected.to_dict("records")))
+    losses = detectable(site) if tell_detectable else {}
     if as_json:
-        print_json({"tests": len(tests), "missing": missing, "old": old} | objects(found, suspected, remarks))
+        told = [dict(zip(SERIES, key)) | {"detectable": size} for key, size in losses.items()]
+        of_tests = {"tests": len(tests), "missing": missing, "old": old, "detectable": told}
+        print_json(of_tests | objects(found, suspected, remarks))
     else:
         text = [f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")]
         text += [f"OLD: {age(row)}" for row in old.to_dict("records")]
         text += [line for event in found for line in lines(event)]
         text += map(suspicion, suspected.to_dict("records"))
+        text += [f"{place(dict(zip(SERIES, key)))}{loss(losses, key)}" for key in losses]
         typer.echo("\n".join([*text, *remarks, summary(cases, values, found, len(tests), len(missing), confirmed)]))
     alarms = any(one.alarms and (one.state == NEW or not new) for one in found)
     raise typer.Exit(1 if len(missing) or len(old) or alarms or confirmed else 0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coffeecup.postprocess.benchmarks.predicted import Designs
-    from coffeecup.postprocess.history.change_points import RuleOf
+    from coffeecup.postprocess.history.change_points import Site
     from coffeecup.postprocess.history.events import Event
     from coffeecup.postprocess.history.site_files import Entry, SiteRules
     from coffeecup.postprocess.logs.reader import Log
@@ -283,9 +283,9 @@ def leave(results: list, failed: bool = False) -> None:
 
 def judged(
     values: "pd.DataFrame", cases: "pd.DataFrame", thresholds: Path | None, entries: "list[Entry]"
-) -> "tuple[list[Event], RuleOf, list[str]]":
-    """The events with a site's thresholds, its entries on events and the slow nodes that explain them, the rules that
-    follow from the thresholds, and remarks. Nodes are those of all `cases`, whatever the filters of results: another
+) -> "tuple[list[Event], Site, list[str]]":
+    """The events with a site's thresholds, its entries on events and the slow nodes that explain them, the judged
+    series, and remarks. Nodes are those of all `cases`, whatever the filters of results: another
     benchmark or partition may tell why a metric changed. Raises BadParameter if a file cannot be used."""
     from coffeecup.postprocess.history import change_points, events
     from coffeecup.postprocess.history.acknowledgements import acknowledged, maintained
@@ -296,11 +296,13 @@ def judged(
     from coffeecup.postprocess.reports.changes import remarks
 
     rules = site_rules(thresholds)
-    found = explained(events.events(values, change_points.findings(values, rules)), examined(cases), values)
+    site = change_points.site_of(values, rules)
+    findings = [finding for one in site.levels for finding in change_points.of_levels(one)]
+    found = explained(events.events(values, findings), examined(cases), values)
     known, notes = acknowledged(found, entries, values, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
     units, unknown = changed_units(values), change_points.undirected(values, rules)
-    return known, rules, remarks(units, unknown, unused, notes + maintained(cases, entries))
+    return known, site, remarks(units, unknown, unused, notes + maintained(cases, entries))
 
 
 def known_entries(acknowledged: Path | None) -> "list[Entry]":

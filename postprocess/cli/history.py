@@ -47,6 +47,7 @@ def history(
     """Print every metric over the sessions, with its reference and what changed at the same time."""
     from coffeecup.postprocess.history.completeness import completeness, without_value
     from coffeecup.postprocess.history.figures import trends
+    from coffeecup.postprocess.history.power import detectable
     from coffeecup.postprocess.reports.changes import gap
     from coffeecup.postprocess.show.tables import csv_text
 
@@ -59,14 +60,15 @@ def history(
         return
     values = valued(table, facts)
     missing = without_value(selection.tests_in(completeness(cases, entries=entries)))
-    found, remarks = [], []
+    found, losses, remarks = [], {}, []
     if not last:
-        found, _, remarks = judged(values, cases, thresholds, entries)
+        found, site, remarks = judged(values, cases, thresholds, entries)
+        losses = detectable(site)
     if as_json:
-        more = {"newest": compared(cases, values)} if last else of_series(cases, values, found, entries)
+        more = {"newest": compared(cases, values)} if last else of_series(cases, values, found, entries, losses)
         print_json({"missing": missing, **more})
     else:
-        text = comparison(compared(cases, values)) if last else overview(values, found)
+        text = comparison(compared(cases, values)) if last else overview(values, found, losses)
         typer.echo("\n".join([*(f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")), *text, *remarks]))
     if figures and not last:
         findings = [finding for event in found for finding in event.findings]
@@ -128,33 +130,33 @@ def comparison(front: "pd.DataFrame") -> list[str]:
     return text
 
 
-def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, entries: list) -> dict:
+def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, entries: list, losses: dict) -> dict:
     """The state of every series, the events, their changes, and what else changed in the sessions."""
     from coffeecup.postprocess.history.standing import standing
     from coffeecup.postprocess.reports import changes
 
     return {
-        "series": standing(values, [finding for event in found for finding in event.findings], cases, entries),
+        "series": standing(values, [finding for event in found for finding in event.findings], cases, entries, losses),
         **changes.objects(found),
         "circumstances": circumstances(values),
     }
 
 
-def overview(values: "pd.DataFrame", found: list) -> list[str]:
+def overview(values: "pd.DataFrame", found: list, losses: dict) -> list[str]:
     """A line per series, the circumstances and the events under them."""
     import pandas as pd
 
     from coffeecup.postprocess.history.table import SERIES
-    from coffeecup.postprocess.reports.changes import lines, place
+    from coffeecup.postprocess.reports.changes import lines, loss, place
 
     text = []
-    for _, series in values.groupby(SERIES, sort=False, observed=True):
+    for key, series in values.groupby(SERIES, sort=False, observed=True):
         last, unit = series.iloc[-1], unit_word(series["unit"].iloc[0])
         reference = "no reference" if pd.isna(last["reference"]) else f"reference {digits(last['reference'])}"
         text.append(
             f"{place(last[SERIES].to_dict())}: {counted(len(series), 'session')}, last {digits(last['value'])} "
             f"{unit}, median {digits(series['value'].median())}, {digits(series['value'].min())} to "
-            f"{digits(series['value'].max())}, {reference}"
+            f"{digits(series['value'].max())}, {reference}{loss(losses, key)}"
         )
     text += [
         printable(

@@ -60,6 +60,7 @@ def site_report(
     """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
     from coffeecup.postprocess.history.completeness import completeness
     from coffeecup.postprocess.history.nodes import node_table, server_table
+    from coffeecup.postprocess.history.power import detectable
     from coffeecup.postprocess.reports.drill_down import report_links
     from coffeecup.postprocess.reports.site_page import as_object, html, site_page, tables
     from coffeecup.postprocess.show.tables import csv_text
@@ -69,12 +70,12 @@ def site_report(
     values = valued(table, facts)
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
-    found, _, remarks = judged(values, cases, thresholds, entries)
+    found, site, remarks = judged(values, cases, thresholds, entries)
     try:
         tests = selection.tests_in(completeness(cases, entries=entries))
         nodes, servers = node_table(table), server_table(table)
         pairs = [pair(text) for text in compare or []]
-        page = site_page(values, found, cases, tests, (nodes, servers), pairs, entries)
+        page = site_page(values, found, cases, tests, (nodes, servers), pairs, entries, detectable(site))
     except ValueError as error:
         raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
     if reports is not None and not reports.is_dir():

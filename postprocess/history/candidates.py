@@ -14,10 +14,10 @@ from coffeecup.postprocess.history.change_points import RULED, RuleOf, Site, cou
 from coffeecup.postprocess.history.completeness import with_names
 from coffeecup.postprocess.history.noise import Noise, noises
 from coffeecup.postprocess.history.plan import OfferedTest
+from coffeecup.postprocess.history.power import FEWEST_SESSIONS
 from coffeecup.postprocess.history.standing import known_metrics
 from coffeecup.postprocess.history.table import SERIES
 
-FEWEST_SESSIONS = 20  # that tell the noise of a series: its standard deviation is then known to about 16 %
 ONE_NODE, SEVERAL_NODES = "one node", "several nodes"
 PLACE = ["benchmark", "partition", "environ", "node", "file_system"]
 TARGET = ["check", *PLACE, "nodes", "parameters", "metric"]

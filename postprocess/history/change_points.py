@@ -23,6 +23,7 @@ from coffeecup.postprocess.history.levels import (
     begin_of,
     dates_of,
     detections,
+    line,
     settled,
     threshold,
     usual_correlation,
@@ -30,6 +31,7 @@ from coffeecup.postprocess.history.levels import (
 )
 from coffeecup.postprocess.history.table import EVENTS, SERIES
 
+SMALLEST_REGRESSION = 0.03  # a smaller change for the worse is reported and does not alarm
 SMALLEST_CHANGE = 0.02  # a smaller lasting change is not worth reporting, however significant it is
 MAD_TO_SIGMA = 1.4826  # of a normal distribution
 SIGN = {Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0, Better.UNKNOWN: 0}
@@ -38,11 +40,12 @@ RULED = [*SERIES, "better"]  # the columns of session_values on which a rule dep
 
 @dataclass(frozen=True)
 class Rule:
-    """What counts as a change of a series: its better direction, and the smallest change worth reporting (a
-    fraction)."""
+    """What counts as a change of a series: its better direction, and the smallest change worth reporting and that may
+    be a regression (fractions)."""
 
     better: Better
     smallest_change: float = SMALLEST_CHANGE
+    smallest_regression: float = SMALLEST_REGRESSION
 
     @property
     def sign(self) -> int:
@@ -79,7 +82,7 @@ class Finding:
     """A change of a series: when its first session began, and `between` which times it did, the `previous` session of
     the series, the one that `detected` it, how many sessions its level lasted and whether it still does, the worst
     level until it recovered, the level of today, whether the last session is the first that shows it, what else
-    changed, and the hosts since then. It may be `accepted` (history.acknowledgements)."""
+    changed, and the hosts since then. It may be `accepted` (history.acknowledgements), or too `small` to alarm."""
 
     series: dict
     unit: str
@@ -101,6 +104,7 @@ class Finding:
     hosts: str
     last: pd.Timestamp | None = None  # session of an episode
     accepted: bool = False
+    small: bool = False
 
     @property
     def episode(self) -> bool:
@@ -114,7 +118,7 @@ class Finding:
 
     @property
     def alarms(self) -> bool:
-        return self.suspect and not self.recovered
+        return self.suspect and not self.recovered and not self.small
 
 
 def rule_of(benchmark: str, metric: str, better: str = Better.UNKNOWN) -> Rule:
@@ -189,16 +193,18 @@ def changes(values: np.ndarray, rule: Rule, series: int = 1) -> list[Change]:
     return described(values, settled(values, shifts, limit), rule)
 
 
-def described(values: np.ndarray, shifts: list[Shift], rule: Rule) -> list[Change]:
-    """The lasting changes with their levels, without those that are smaller than what is worth reporting."""
+def described(values: np.ndarray, shifts: list[Shift], rule: Rule, dates: bool = True) -> list[Change]:
+    """The lasting changes with their levels, and between which sessions they began unless `dates` is unset, without
+    those that are smaller than what is worth reporting."""
     kept, sessions = without_episodes(shifts, len(values))
     values, made = values[sessions], []
     for shift, begin, end in zip(kept, [0, *(s.index for s in kept)], [*(s.index for s in kept[1:]), len(values)]):
+        between, dated = (shift.index, shift.index), shift.index
         if shift.drift:
             before, after = line(values[shift.index : end])
-            between, dated = (shift.index, shift.index), shift.index
         else:
             before, after = level(values[begin : shift.index], rule), level(values[shift.index : end], rule)
+        if dates and not shift.drift:
             first, last = dates_of(values[begin:end], shift.index - begin)
             between = begin + first, begin + last
             dated = begin + begin_of(values[begin : int(np.searchsorted(sessions, shift.detected))], shift.deviate)
@@ -231,16 +237,6 @@ def relative(before: float, after: float) -> float:
     if before == after:
         return 0.0
     return (after - before) / abs(before) if before else float(np.copysign(np.inf, after - before))
-
-
-def line(values: np.ndarray) -> tuple[float, float]:
-    """Both ends of the straight line through values (sessions,), without the influence of excursions: the slope is the
-    median of all slopes between two sessions (Theil and Sen)."""
-    time = np.arange(len(values))
-    first, second = np.triu_indices(len(values), 1)
-    slope = np.median((values[second] - values[first]) / (second - first))
-    start = np.median(values - slope * time)
-    return float(start), float(start + slope * (len(values) - 1))
 
 
 def level(values: np.ndarray, rule: Rule) -> float:
@@ -312,8 +308,14 @@ def alarming(measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Chan
     return [
         change
         for number, change in enumerate(found)
-        if (is_worse(change, rule) or rule.better == Better.UNKNOWN) and recovery(measured, rule, found, number) is None
+        if (is_worse(change, rule) or rule.better == Better.UNKNOWN)
+        and not is_small(change, rule)
+        and recovery(measured, rule, found, number) is None
     ]
+
+
+def is_small(change: Change, rule: Rule) -> bool:
+    return abs(change.relative) < rule.smallest_regression
 
 
 def is_worse(change: Change, rule: Rule) -> bool:
@@ -344,6 +346,7 @@ def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: lis
             recovered=recovery(measured, rule, found, number) is not None,
             causes=tuple(causes(series.iloc[begin:end], change.index - begin)),
             hosts=Counter(series["hosts"].iloc[change.index :]).most_common(1)[0][0],
+            small=is_small(change, rule),
         )
         for number, (change, begin, end) in enumerate(zip(found, begins, ends))
     ]

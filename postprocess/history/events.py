@@ -85,12 +85,12 @@ class Event:
 
     @property
     def alarming(self) -> bool:
-        """Whether any series is, or may be, worse and has not recovered."""
+        """Whether any series is, or may be, worse by more than a little and has not recovered."""
         return any(finding.alarms for finding in self.findings)
 
     @property
     def recovered(self) -> bool:
-        return self.direction in (WORSE, UNKNOWN) and not self.alarming
+        return self.direction in (WORSE, UNKNOWN) and all(finding.recovered for finding in self.findings)
 
     @property
     def alarms(self) -> bool:

@@ -151,6 +151,16 @@ def best_of(part: np.ndarray) -> int:
     return int(ties[0])
 
 
+def line(values: np.ndarray) -> tuple[float, float]:
+    """Both ends of the straight line through values (sessions,), without the influence of excursions: the slope is the
+    median of all slopes between two sessions (Theil and Sen)."""
+    time = np.arange(len(values))
+    first, second = np.triu_indices(len(values), 1)
+    slope = np.median((values[second] - values[first]) / (second - first))
+    start = np.median(values - slope * time)
+    return float(start), float(start + slope * (len(values) - 1))
+
+
 def dates_of(part: np.ndarray, place: int) -> tuple[int, int]:
     """The earliest and the latest session around `place` with which the new level of a series (sessions,) may begin:
     the likelihood of Laplace's distribution is at least UNLIKELY times that of the place."""
@@ -321,7 +331,7 @@ def resumed(values: np.ndarray, shifts: list[Shift]) -> list[Shift]:
 def confirmed(part: np.ndarray, shift: Shift, begin: int, limit: float, usual: float | None) -> list[Shift]:
     """The step in the sessions `part`, from `begin` on, dated anew if they show it more clearly than those that
     detected it; none if they do not confirm it, for which half of the limit is enough."""
-    seen = look(part[None], usual)
+    seen = look(part[None], usual, max(limit, abs(shift.deviate)))
     deviate, sign = float(seen.step[0]), np.sign(shift.deviate)
     if sign * deviate > abs(shift.deviate):
         best = begin_of(part, deviate)
@@ -329,5 +339,5 @@ def confirmed(part: np.ndarray, shift: Shift, begin: int, limit: float, usual: f
         return [Shift(place, shift.detected, deviate, drift=False, ended=place)]
     at, rounding = np.array([shift.index - begin]), least_squares(part[None])
     both = zip(bounded(part[None]), BOUNDS)
-    there = [sign * step_at(kept, at, bound, rounding, usual)[0] for kept, bound in both]
-    return [shift] if max(there) > limit / 2 else []
+    there = (sign * step_at(kept, at, bound, rounding, usual)[0] for kept, bound in both)
+    return [shift] if any(deviate > limit / 2 for deviate in there) else []

@@ -27,8 +27,8 @@ SMALLEST_SQUARE = 1e-200  # so that no quotient overflows
 @dataclass(frozen=True)
 class Look:
     """What one look at each series (series,) shows: the deviates `step` and `drift`, which are standard normal if
-    nothing changed, `step` as that of the t-test up to the limit of the look; where the new level begins; and both
-    changes as fractions of the level before."""
+    nothing changed; where the new level begins; and both changes as fractions of the level before. `step` is 0 up to
+    the limit of the look."""
 
     step: np.ndarray
     place: np.ndarray
@@ -54,10 +54,11 @@ def spread_within(values: np.ndarray) -> np.ndarray:
     return np.minimum(spread_of(values), spread_of(np.diff(values, axis=1)) / np.sqrt(2))
 
 
-def bounded(values: np.ndarray) -> list[np.ndarray]:
+def bounded(values: np.ndarray, middle: np.ndarray | None = None) -> list[np.ndarray]:
     """Values (series, sessions) minus their median, bounded to each of BOUNDS, robust standard deviations, where these
     are not 0."""
-    centred, spread = values - np.median(values, axis=1, keepdims=True), spread_within(values)
+    centred = values - (np.median(values, axis=1, keepdims=True) if middle is None else middle)
+    spread = spread_within(values)
     limits = [np.where(spread > 0, bound * spread, np.inf) for bound in BOUNDS]
     return [np.clip(centred, -most, most) for most in limits]
 
@@ -94,19 +95,20 @@ def freedom(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
     return np.maximum(count * (1 - rho**2) / (1 + rho**2) - 2, 1.0)
 
 
-def look(values: np.ndarray, usual: float | None = None, limit: float = CANDIDATE) -> Look:
+def look(values: np.ndarray, usual: float | None = None, limit: float = 0.0) -> Look:
     """One look at series (series, sessions) of at least SESSIONS_BEFORE + SESSIONS_AFTER sessions, with the
-    autocorrelation that is `usual` at the site. Deviates of a step up to `limit` are those of the t-test."""
-    middle, rounding = np.median(values, axis=1), least_squares(values)
+    autocorrelation that is `usual` at the site. Steps with a deviate up to `limit` are not shown."""
+    middle, rounding = np.median(values, axis=1, keepdims=True), least_squares(values)
     step, place, step_size = np.zeros((3, len(values)))
-    every, spread = bounded(values), spread_within(values)[:, 0]
+    every, spread, middle = bounded(values, middle), spread_within(values)[:, 0], middle[:, 0]
     for kept, bound in zip(every, BOUNDS):
         at = best_places(kept)
-        size = difference_of_medians(values, at)
         deviate = step_at(kept, at, bound, rounding, usual, limit)
-        better = (deviate * size > 0) & (np.abs(deviate) > np.abs(step))
-        better &= (bound <= BOUNDS[LEVEL]) | (np.abs(size) > bound * spread)
-        step, place, step_size = (np.where(better, *pair) for pair in ((deviate, step), (at, place), (size, step_size)))
+        rows = np.flatnonzero(np.abs(deviate) > np.maximum(np.abs(step), limit))
+        size = difference_of_medians(values[rows], at[rows])
+        right = (deviate[rows] * size > 0) & ((bound <= BOUNDS[LEVEL]) | (np.abs(size) > bound * spread[rows]))
+        rows, size = rows[right], size[right]
+        step[rows], place[rows], step_size[rows] = deviate[rows], at[rows], size
     drift, drift_size = drift_of(every[0], rounding, usual)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Look(step, place.astype(int), relative(step_size, middle), drift, relative(drift_size, middle))
@@ -147,7 +149,7 @@ def step_at(
     bound: float,
     rounding: np.ndarray,
     usual: float | None,
-    limit: float = CANDIDATE,
+    limit: float = 0.0,
 ) -> np.ndarray:
     """Deviate of a step at a place of each row of values that are bounded so; that of the t-test if it is at most
     `limit`."""

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from coffeecup.postprocess.history.noise import Noise, drawn_sessions, histories
-from coffeecup.postprocess.history.power import Detector, alarms, with_loss
+from coffeecup.postprocess.history.power import MOST_BEFORE, Detector, alarms, with_loss
 from coffeecup.postprocess.statistics.shares import share_interval
 
-MOST_BEFORE = 40  # sessions before the loss: more of them hardly make a detection more likely
 REPEATS = (1, 2, 3, 5, 8)
+STAGES = (50, 100, 200)  # histories after which a probability that is clearly reached, or missed, is decided
 FAILURES_DRAWN = 20  # histories without a detection that are expected at the wanted probability
 MOST_TESTS = 12  # of which every subset is tried; of more, subsets of FEW
 FEW = 3
@@ -106,24 +106,37 @@ class Simulation:
         drawn = drawn_sessions(len(noise.sessions), shape, np.random.default_rng(self.terms.seed))
         return histories(noise, drawn, repeats, np.random.default_rng([self.terms.seed, repeats, number]))
 
-    def detected(self, number: int, repeats: int, nights: int = 0, loss: float = 0.0) -> np.ndarray:
-        """In which histories (draws,) a loss is detected; the terms' loss and nights where they are 0."""
-        nights, loss = nights or self.terms.nights, loss or self.terms.loss
+    def detected(self, number: int, repeats: int, nights: int = 0, loss: float = 0.0, draws: int = 0) -> np.ndarray:
+        """In which histories (draws,) a loss is detected; the terms' loss, nights and draws where they are 0."""
+        nights, loss, draws = nights or self.terms.nights, loss or self.terms.loss, draws or self.terms.draws
         key = number, repeats, nights, loss
-        if key not in self._known:
+        known = self._known.get(key, np.empty(0, dtype=bool))
+        if len(known) < draws:
             rule = self.series[number].rule
-            values = with_loss(self.stable(number, repeats, nights), rule, self.before, loss)
-            self._known[key] = alarms(values, rule, self.detector, self.before)
+            more = self.stable(number, repeats, nights)[len(known) : draws]
+            more = alarms(with_loss(more, rule, self.before, loss), rule, self.detector, self.before)
+            known = self._known[key] = np.append(known, more)
             self.done()
-        return self._known[key]
+        return known[:draws]
 
     def false_alarms(self, number: int, repeats: int) -> np.ndarray:
-        """Which stable histories (draws,) of before + nights nights alarm."""
-        return alarms(self.stable(number, repeats, self.terms.nights), self.series[number].rule, self.detector)
+        """Which stable histories, at most STAGES[-1], of before + nights nights alarm."""
+        key = number, repeats
+        if key not in self._known:
+            values = self.stable(number, repeats, self.terms.nights)[: STAGES[-1]]
+            self._known[key] = alarms(values, self.series[number].rule, self.detector)
+        return self._known[key]
 
     def any_detected(self, numbers: list[int], repeats: int, nights: int = 0, loss: float = 0.0) -> np.ndarray:
-        """In which histories any of these series shows the loss."""
-        return np.logical_or.reduce([self.detected(number, repeats, nights, loss) for number in numbers])
+        """In which histories any of these series shows the loss: as many histories as decide whether it is detected
+        with the wanted probability."""
+        alarmed = np.empty(0, dtype=bool)
+        for draws in [*(stage for stage in STAGES if stage < self.terms.draws), self.terms.draws]:
+            every = [self.detected(number, repeats, nights, loss, draws) for number in numbers]
+            alarmed = np.logical_or.reduce(every)
+            if self.proven(alarmed) or share(alarmed).interval[1] < self.terms.power:
+                break
+        return alarmed
 
     def proven(self, alarmed: np.ndarray) -> bool:
         """Whether even the low end of the interval is at least the wanted probability."""

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.history.change_points import Rule, alarming, described
+from coffeecup.postprocess.history.change_points import Levels, Rule, Site, alarming, described
 from coffeecup.postprocess.history.levels import detections, settled
+from coffeecup.postprocess.history.looks import look
+from coffeecup.postprocess.history.noise import Noise, drawn_sessions, histories, residuals
+from coffeecup.postprocess.history.table import SERIES
+
+FEWEST_SESSIONS = 20  # that tell the noise of a series: its standard deviation is then known to about 16 %
+MOST_BEFORE = 40  # sessions before a loss: more of them hardly make a detection more likely
+# The loss of which `history` tells how large it has to be: it is found so many nights later with this probability, of
+# so many drawn histories; it is found by this many bisections of the losses up to LARGEST.
+SOON, PROBABILITY, DRAWS, BISECTIONS, LARGEST = 14, 0.9, 50, 6, 0.95
+AT_ONCE = 50  # series, which bounds the memory
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,45 @@ def alarms(values: np.ndarray, rule: Rule, detector: Detector, before: int = 0) 
     for place, (row, shifts) in enumerate(zip(values, found)):
         if shifts:
             kept = settled(row, shifts, detector.limit, detector.usual)
-            changes = alarming(row, rule, described(row, kept, rule))
+            changes = alarming(row, rule, described(row, kept, rule, dates=False))
             alarmed[place] = any(change.detected > before for change in changes)
     return alarmed
+
+
+def detectable(site: Site) -> dict[tuple, float]:
+    """By series (a tuple of SERIES), the smallest lasting loss, a fraction, that a look SOON nights later shows with
+    PROBABILITY, to about 5 % of it; infinite if it is more than LARGEST. Series without a better direction, or with
+    fewer than FEWEST_SESSIONS that tell their noise, are left out."""
+    noise = [(one, residuals(one.measured, one.shifts)) for one in site.levels if one.rule.better != Better.NEITHER]
+    known = [(one, rest) for one, rest in noise if np.isfinite(rest).sum() >= FEWEST_SESSIONS]
+    found: dict[tuple, float] = {}
+    for begin in range(0, len(known), AT_ONCE):
+        some = known[begin : begin + AT_ONCE]
+        keys = [tuple(one.sessions.iloc[-1][SERIES]) for one, _ in some]
+        found |= dict(zip(keys, smallest_losses(some, Detector(site.limit, site.usual)).tolist()))
+    return found
+
+
+def smallest_losses(some: list[tuple[Levels, np.ndarray]], detector: Detector) -> np.ndarray:
+    """As detectable, of series with the deviations of their sessions: bisections of the logarithm of the loss."""
+    rng, made = np.random.default_rng(0), []
+    for one, rest in some:
+        drawn = drawn_sessions(len(rest), (DRAWS, MOST_BEFORE + SOON), rng)
+        made.append(histories(Noise({}, one.rule, rest, np.empty(0), 1), drawn, 1, rng))
+    rules = [one.rule for one, _ in some]
+    least = np.array([rule.smallest_regression for rule in rules])
+
+    def is_found(losses: np.ndarray) -> np.ndarray:
+        worse = [with_loss(*pair[:2], MOST_BEFORE, pair[2]) for pair in zip(made, rules, losses)]
+        seen = look(np.concatenate(worse), detector.usual, detector.limit)
+        sign = np.repeat([1 if rule.better == Better.LOWER else -1 for rule in rules], DRAWS)
+        shown = (sign * seen.step > detector.limit) & (np.abs(seen.step_size) >= np.repeat(least, DRAWS))
+        return shown.reshape(-1, DRAWS).mean(axis=1) >= PROBABILITY
+
+    low, high = least, np.maximum(least, LARGEST)
+    never = ~is_found(high)
+    for _ in range(BISECTIONS):
+        middle = np.sqrt(low * high)
+        enough = is_found(middle)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(never, np.inf, high)

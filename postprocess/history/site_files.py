@@ -175,20 +175,23 @@ class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     processes: int | None = None
     better: Better | None = None
     smallest_change: float | None = None
+    smallest_regression: float | None = None
 
     def __post_init__(self):
-        if self.better is None and self.smallest_change is None:
-            raise ValueError("states neither `better` nor `smallest_change`")
+        if all(getattr(self, name) is None for name in STATED):
+            raise ValueError(f"states none of {', '.join(f'`{name}`' for name in STATED)}")
         if self.better == Better.UNKNOWN:
             raise ValueError(f"`better` is {Better.HIGHER}, {Better.LOWER} or {Better.NEITHER}")
-        if self.smallest_change is not None and not 0 < self.smallest_change <= 10:
-            raise ValueError(f"`smallest_change` is a fraction, such as 0.05 for 5 %, not {self.smallest_change:g}")
+        for name in STATED[1:]:
+            if (size := getattr(self, name)) is not None and not 0 < size <= 10:
+                raise ValueError(f"`{name}` is a fraction, such as 0.05 for 5 %, not {size:g}")
 
     def matches(self, series: dict) -> bool:
         wanted = {name: getattr(self, name) for name in PLACES}
         return all(value is None or series[name] == value for name, value in wanted.items())
 
 
+STATED = ("better", "smallest_change", "smallest_regression")
 PLACES = ("benchmark", "metric", "system", "partition", "environ", "node", "file_system", "processes")
 
 
@@ -202,11 +205,7 @@ class SiteRules:
         rule = own_rule(series)
         for threshold in self.thresholds:
             if threshold.matches(series):
-                stated = {
-                    name: value
-                    for name in ("better", "smallest_change")
-                    if (value := getattr(threshold, name)) is not None
-                }
+                stated = {name: value for name in STATED if (value := getattr(threshold, name)) is not None}
                 rule = replace(rule, **stated)
         return rule
 

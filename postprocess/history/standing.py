@@ -5,7 +5,8 @@ comparison.
 Pure functions from tables of change_points.session_values to tables.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,19 @@ from coffeecup.postprocess.statistics.medians import interval
 
 TOO_FEW = "too few sessions"  # to judge a series
 FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper", "log_sha256", "breaches"]
-COLUMNS = [*FROM_LAST, "time", "last", "verdict", "median", "low", "high", "confidence", "sessions", "trend"]
+COLUMNS = [
+    *FROM_LAST,
+    "time",
+    "last",
+    "verdict",
+    "median",
+    "low",
+    "high",
+    "confidence",
+    "sessions",
+    "trend",
+    "detectable",
+]
 KINDS = (
     "system",
     "partition",
@@ -30,18 +43,23 @@ KINDS = (
 
 
 def standing(
-    values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame, entries: Iterable[Entry] = ()
+    values: pd.DataFrame,
+    found: list[Finding],
+    cases: pd.DataFrame,
+    entries: Iterable[Entry] = (),
+    detectable: Mapping[tuple, float] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """A row per series of a table of session_values: the columns of SERIES; `last` with its `time` and `verdict`
     against `reference`, `lower`, `upper`; `median` of the sessions since the last change of level with the interval
-    `low`, `high` and its `confidence`; `sessions` of these; `trend` in words. The case_table of the same sessions tells
+    `low`, `high` and its `confidence`; `sessions` of these; `trend` in words; the loss that is `detectable`
+    (power.detectable), NaN if unknown. The case_table of the same sessions tells
     which of them have no value: a series that stopped, but not in maintenance, has no verdict and no trend."""
     changed = {}
     for finding in (one for one in found if not one.episode):
         changed.setdefault(tuple(finding.series.values()), []).append(finding)
     tests, rows = of_each_test(cases, entries), []
     for key, series in with_names(values).groupby(SERIES, sort=False, observed=True):
-        row = of_series(series, changed.get(key, []))
+        row = of_series(series, changed.get(key, [])) | {"detectable": detectable.get(key, np.nan)}
         rows.append(row | stopped(series, *tests[tuple(series[TEST].iloc[-1])]))
     order = {
         (name, metric): place

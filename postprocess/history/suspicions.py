@@ -14,20 +14,20 @@ SUSPICIOUS_SPREADS = 3.0
 
 
 def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_rule) -> pd.DataFrame:
-    """The last sessions of series that are worse than the current level by more than the smallest change and the
+    """The last sessions of series that are worse than the current level by more than the smallest regression and the
     spread, but are too few to be a new level: the rows of session_values, with `level`, `relative` and the `limit` of
-    the value. A rerun confirms or refutes them. Series with an alarm are left out."""
-    alarming = {tuple(finding.series.values()) for finding in found if finding.alarms}
+    the value. A rerun confirms or refutes them. Series that are worse already are left out."""
+    worse = {tuple(finding.series.values()) for finding in found if finding.suspect and not finding.recovered}
     rows = []
     for key, every in values.groupby(SERIES, sort=False, observed=True):
         series = same_unit(every)
         last = series.iloc[-1]
         rule = rules(dict(last[RULED]))
         before = series["value"].to_numpy()[:-1][-WINDOW:]
-        if len(before) < SESSIONS_BEFORE or rule.better not in (Better.HIGHER, Better.LOWER) or key in alarming:
+        if len(before) < SESSIONS_BEFORE or rule.better not in (Better.HIGHER, Better.LOWER) or key in worse:
             continue
         usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
-        limit = usual - rule.sign * max(rule.smallest_change * abs(usual), SUSPICIOUS_SPREADS * spread)
+        limit = usual - rule.sign * max(rule.smallest_regression * abs(usual), SUSPICIOUS_SPREADS * spread)
         if usual and (limit - last["value"]) * rule.sign > 0:
             rows.append(last.to_dict() | {"level": usual, "relative": last["value"] / usual - 1, "limit": limit})
     return pd.DataFrame(rows, columns=[*values.columns, "level", "relative", "limit"]).astype(dict(values.dtypes))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events, and tests without a value, in sentences and as plain values."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import isfinite
 
 import pandas as pd
@@ -9,6 +9,7 @@ import pandas as pd
 from coffeecup.postprocess.history.acknowledgements import kind
 from coffeecup.postprocess.history.change_points import Finding, relative
 from coffeecup.postprocess.history.events import BETTER, CHANGED, ENDED, EVERYTHING, NEW, UNKNOWN, Event
+from coffeecup.postprocess.history.power import PROBABILITY, SOON
 from coffeecup.postprocess.history.site_files import (
     Acceptance,
     Acknowledgement,
@@ -39,6 +40,14 @@ def where(row: dict) -> str:
     """System, partition, environment, and the node of a test that --distribute runs on each one."""
     node = f", node {row['node']}" if row["node"] else ""
     return f"{row['system']}:{row['partition']}+{row['environ']}{node}"
+
+
+def loss(losses: Mapping[tuple, float], key: tuple) -> str:
+    """The smallest loss of a series that would be found (power.detectable), as the end of a line on it."""
+    if key not in losses:
+        return ""
+    size = f"{losses[key]:.1%}" if isfinite(losses[key]) else "none"
+    return f", smallest loss found within {SOON} nights with {PROBABILITY:.0%}: {size}"
 
 
 def gap(row: dict) -> str:
@@ -130,6 +139,8 @@ def verdict(event: Event) -> str:
         return "improvement" if event.direction == BETTER else "changed"
     if event.recovered:
         return "recovered"
+    if not event.alarming:
+        return "small change"
     if event.acknowledged:
         return kind(event.acknowledged)
     return "CHANGE OF UNKNOWN DIRECTION" if event.direction == UNKNOWN else "REGRESSION"

@@ -55,7 +55,7 @@ def rows(found: Candidates, made: Plan, by: Simulation) -> list[dict]:
             "seconds": test.seconds,
             "node_seconds": test.node_seconds,
             "noise": found.series[number],
-            "power": share(by.detected(number, made.choice.repeats)),
+            "power": share(by.any_detected([number], made.choice.repeats)),
             "false_alarms": share(by.false_alarms(number, made.choice.repeats)),
         }
         for test in found.tests
@@ -72,7 +72,7 @@ def text(found: Candidates, made: Plan, content: list[dict], mode: dict, remarks
         f"{terms.nights}, with {counted(repeats, 'run')} of each test a night:",
         table(content),
         f"Noise: standard deviation between sessions. Power and false alarms (in {nights} nights): of "
-        f"{terms.draws} histories drawn from the noise, in parentheses the 95 % interval of drawing.",
+        f"up to {terms.draws} histories drawn from the noise, in parentheses the 95 % interval of drawing.",
         "",
         *(f"{'reached' if one.reached else 'NOT REACHED'}: {sentence(one)}" for one in made.coverage),
         *(f"NOT PLANNED: {place(target)}: {why}" for target, why in found.unknown),

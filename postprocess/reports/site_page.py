@@ -19,6 +19,7 @@ from coffeecup.postprocess.history.completeness import without_value
 from coffeecup.postprocess.history.events import Event
 from coffeecup.postprocess.history.figures import trends
 from coffeecup.postprocess.history.nodes import as_servers, over_sessions, summary
+from coffeecup.postprocess.history.power import SOON
 from coffeecup.postprocess.history.site_files import Entry
 from coffeecup.postprocess.history.standing import TOO_FEW, compared, headlines, scaling, standing
 from coffeecup.postprocess.history.table import SERIES
@@ -94,12 +95,13 @@ def site_page(
     of_nodes: tuple[pd.DataFrame, pd.DataFrame],
     pairs: list[tuple[str, tuple[str, str]]],
     entries: Iterable[Entry] = (),
+    losses: Mapping[tuple, float] = MappingProxyType({}),
 ) -> SitePage:
     """The page of a table of change_points.session_values with its events, the case_table of the same sessions, its
     completeness, and its node_table and server_table. `pairs` are the kinds and names of standing.compared, whose
-    ValueError is raised, `entries` those of the site's file."""
+    ValueError is raised, `entries` those of the site's file, `losses` of power.detectable."""
     findings = [finding for event in found for finding in event.findings]
-    table = standing(values, findings, cases, entries)
+    table = standing(values, findings, cases, entries, losses)
     front = headlines(table)
     over_sizes = scaling(table)
     chosen = values.merge(front[SERIES], on=SERIES)
@@ -165,6 +167,7 @@ def html(page: SitePage, command: str, remarks: list[str], links: Mapping[str, s
             version=__version__,
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             label=site_figures.label,
+            soon=SOON,
             place=site_figures.place,
             named=named,
             reasons=reasons,

@@ -146,7 +146,7 @@ def outputs(stored, tmp_path):
     return {
         "coffeecup score": [printed("score", tmp_path, *compared, code=1)],
         "coffeecup history": [printed("history", stored), printed("history", stored, "--last")],
-        "coffeecup check-history": [printed("check-history", stored, "--max-age", "0", code=1)],
+        "coffeecup check-history": [printed("check-history", stored, "--max-age", "0", "--detectable", code=1)],
         "coffeecup nodes": [printed("nodes", stored)],
         "coffeecup plan": [
             printed("plan", stored, "--system", "local", *quick, "--loss", "2", code=1),

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from commands import run, said
-from sessions_made import case, database, each_night, nights, steady, values_of
+from sessions_made import case, database, each_night, nights, steady, values_of, write
 
 from coffeecup.postprocess.history.change_points import findings
 from coffeecup.postprocess.history.events import EVERYTHING, events
@@ -234,6 +234,28 @@ def test_thresholds_of_a_site_decide_what_is_a_change_and_which_direction_is_bet
     assert run("check-history", broken, "--thresholds", file).exit_code == 1, "the last entry counts"
 
 
+@pytest.mark.parametrize(
+    ("left", "threshold", "verdict"),
+    [
+        (0.9705, "", "small change"),
+        (0.9695, "", "REGRESSION"),
+        (0.985, "", ""),
+        (0.9505, "0.05", "small change"),
+        (0.9495, "0.05", "REGRESSION"),
+        (0.985, "0.01, smallest_change: 0.01", "REGRESSION"),
+    ],
+)
+def test_a_loss_of_less_than_three_percent_is_reported_and_does_not_alarm(tmp_path, left, threshold, verdict):
+    values = [value * (left if night >= 20 else 1) for night, value in enumerate(steady(32, spread=1e-4))]
+    file = tmp_path / "thresholds.yaml"
+    file.write_text(f"- {{metric: b_eff, smallest_regression: {threshold}}}\n" if threshold else "")
+    done = run("check-history", write(tmp_path / "reports", nights(values)), "--thresholds", file)
+    assert done.exit_code == (verdict == "REGRESSION"), done.output
+    verdicts = [line.partition(":")[0] for line in done.stdout.splitlines() if "b_eff on" in line]
+    assert verdicts == [verdict] * bool(verdict)
+    assert ("0 regressions" in done.stdout) == (verdict != "REGRESSION")
+
+
 def test_a_threshold_that_matches_nothing_is_named(broken, tmp_path):
     file = tmp_path / "thresholds.yaml"
     file.write_text("- {metric: b_eff, smallest_change: 0.1}\n- {metric: b_ef, smallest_change: 0.1}\n")
@@ -244,7 +266,7 @@ def test_a_threshold_that_matches_nothing_is_named(broken, tmp_path):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("- {metric: b_eff}", "entry 1: states neither `better` nor `smallest_change`"),
+        ("- {metric: b_eff}", "entry 1: states none of `better`, `smallest_change`, `smallest_regression`"),
         ("- {metric: b_eff, better: up}", "entry 1: Invalid enum value 'up'"),
         ("- {metric: b_eff, smallest_change: 5 %}", "entry 1: Expected"),
         ("- {metric: b_eff, smallest_change: 0}", "`smallest_change` is a fraction"),

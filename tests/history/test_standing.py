@@ -259,19 +259,19 @@ def suspected(folder, numbers, metric="b_eff", unit="MByte/s"):
 @pytest.mark.parametrize(
     ("before", "last", "suspect"),
     [
-        ([1000.0] * 8, 979.0, True),
-        ([1000.0] * 8, 981.0, False),
+        ([1000.0] * 8, 969.0, True),
+        ([1000.0] * 8, 971.0, False),
         ([1000.0] * 7, 500.0, False),
         (alternating(16, apart=50.0), 777.0, True),  # 3 * 1.4826 * 50 = 222.39
         (alternating(16, apart=50.0), 778.0, False),
         ([1000.0] * 8, 2000.0, False),
     ],
 )
-def test_the_last_session_is_suspected_beyond_the_smallest_change_and_the_spread(tmp_path, before, last, suspect):
+def test_the_last_session_is_suspected_beyond_the_smallest_regression_and_the_spread(tmp_path, before, last, suspect):
     assert suspected(tmp_path, [*before, last]) == ([(last, 1000, last / 1000 - 1)] if suspect else [])
 
 
-@pytest.mark.parametrize(("last", "suspect"), [(1019.0, False), (1021.0, True), (500.0, False)])
+@pytest.mark.parametrize(("last", "suspect"), [(1029.0, False), (1031.0, True), (500.0, False)])
 def test_a_latency_is_suspected_if_it_grows(tmp_path, last, suspect):
     found = suspected(tmp_path, [*[1000.0] * 8, last], "ping_pong_latency", "us")
     assert found == ([(last, 1000, last / 1000 - 1)] if suspect else [])
