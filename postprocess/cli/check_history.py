@@ -89,8 +89,6 @@ def check_history(
     from coffeecup.postprocess.history.events import NEW
     from coffeecup.postprocess.history.power import detectable
     from coffeecup.postprocess.history.suspicions import suspicions
-    from coffeecup.postprocess.history.table import SERIES
-    from coffeecup.postprocess.reports.changes import gap, lines, loss, place
 
     if max_age is not None and not 0 <= max_age < float("inf"):
         raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
@@ -104,40 +102,48 @@ def check_history(
         raise typer.BadParameter(
             "no selected session ran a test: dry runs and skipped tests say nothing about a system"
         )
-    missing, old = without_value(tests), too_old(cases, max_age)
-    values = valued(table, facts)
+    missing, old, values = without_value(tests), too_old(cases, max_age), valued(table, facts)
     found, site, remarks = judged(values, cases, thresholds, entries)
-    suspected = unexpected(
-        suspicions(values, [one for event in found for one in event.findings], site_rules(thresholds)), entries
-    )
+    changes = [one for event in found for one in event.findings]
+    suspected = unexpected(suspicions(values, changes, site_rules(thresholds)), entries)
     if confirm_suspected:
         newest = cases["session_time"].max()
         suspected = confirm.confirm(suspected, selection.sources, newest, confirm_tests, confirm_minutes)
     confirmed = sum(map(alarming, suspected.to_dict("records")))
     losses = detectable(site) if tell_detectable else {}
     if as_json:
-        told = [dict(zip(SERIES, key)) | {"detectable": size} for key, size in losses.items()]
-        of_tests = {"tests": len(tests), "missing": missing, "old": old, "detectable": told}
-        print_json(of_tests | objects(found, suspected, remarks))
+        first = {"tests": len(tests), "missing": missing, "old": old}
+        print_json(first | objects(found, suspected, losses, remarks))
     else:
-        text = [f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")]
-        text += [f"OLD: {age(row)}" for row in old.to_dict("records")]
-        text += [line for event in found for line in lines(event)]
-        text += map(suspicion, suspected.to_dict("records"))
-        text += [f"{place(dict(zip(SERIES, key)))}{loss(losses, key)}" for key in losses]
+        text = findings(missing, old, found, suspected, losses)
         typer.echo("\n".join([*text, *remarks, summary(cases, values, found, len(tests), len(missing), confirmed)]))
     alarms = any(one.alarms and (one.state == NEW or not new) for one in found)
     raise typer.Exit(1 if len(missing) or len(old) or alarms or confirmed else 0)
 
 
-def objects(found: list, suspected: "pd.DataFrame", remarks: list[str]) -> dict:
-    """Events, their changes, what is suspected, and remarks as plain values."""
+def findings(
+    missing: "pd.DataFrame", old: "pd.DataFrame", found: list, suspected: "pd.DataFrame", losses: dict
+) -> list[str]:
+    """Lines on tests without a value, old sessions, events, suspected values, and the losses that would be found."""
+    from coffeecup.postprocess.history.table import SERIES
+    from coffeecup.postprocess.reports.changes import gap, lines, loss, place
+
+    text = [f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")]
+    text += [f"OLD: {age(row)}" for row in old.to_dict("records")]
+    text += [line for event in found for line in lines(event)]
+    text += map(suspicion, suspected.to_dict("records"))
+    return text + [f"{place(dict(zip(SERIES, key)))}{loss(losses, key)}" for key in losses]
+
+
+def objects(found: list, suspected: "pd.DataFrame", losses: dict, remarks: list[str]) -> dict:
+    """Events, their changes, what is suspected, the losses that would be found, and remarks as plain values."""
     from coffeecup.postprocess.history.table import SERIES
     from coffeecup.postprocess.reports import changes
 
     return {
         **changes.objects(found),
         "suspected": suspected.reindex(columns=[*SERIES, *SUSPECTED]),
+        "detectable": [dict(zip(SERIES, key)) | {"detectable": size} for key, size in losses.items()],
         "remarks": remarks,
     }
 
