@@ -44,6 +44,7 @@ def problems_together(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def seconds(log: Log[Plan]) -> float:
+    """What all timed loops of a log took together."""
     in_loops = sum(loop.elapsed_seconds for kind in LOOPS for loop in log.all(kind))
     return in_loops + sum(door.seconds(log) for door in doors().values())
 
@@ -52,6 +53,7 @@ def seconds(log: Log[Plan]) -> float:
 
 
 def expected_records(log: Log[Plan]) -> Iterator[Expected]:
+    """The records of loops that the plan of a log requires, in their order."""
     plan, shortest = log.plan, log.plan.message_bytes[0]
     budgets = {(*key_of(record), record.loops): record for record in log.all(Budget)}
     stops = {key_of(stop) for stop in log.all(Stop)}

@@ -130,6 +130,7 @@ def problems_of_grids(plan: PlannedLoops) -> Iterator[Problem]:
 
 
 def problems_of_lengths(plan: PlannedLoops) -> Iterator[Problem]:
+    """Whether the message lengths of a plan follow the rule of the paper."""
     lengths = plan.message_bytes
     yield from broken(plan, {"lengths": lengths[-1] == plan.l_max_bytes and follows_length_rule(lengths)})
 
