@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 Words = Annotated[
     list[str],
     typer.Argument(
-        metavar="PLAN | -- COMMAND...", help="The comparison in YAML; with --arm, the command that all arms run."
+        metavar="[PLAN] [-- COMMAND...]",
+        help="The comparison in YAML, without --arm; and the command that all arms run, instead of that of PLAN.",
     ),
 ]
 Arms = Annotated[
@@ -90,13 +91,14 @@ def compare(
 
 def planned(words: list[str], arms: list[str] | None, **settings) -> "Plan":
     """Raises PlanError."""
-    from coffeecup.postprocess.comparison.plan import PlanError, plan_of, read_plan
+    from msgspec.structs import replace
+
+    from coffeecup.postprocess.comparison.plan import plan_of, read_plan
 
     if arms:
         return plan_of(words, arms, **settings)
-    if len(words) > 1:
-        raise PlanError("without --arm there is one argument, the file of the plan")
-    return read_plan(Path(words[0]))
+    plan, *command = words
+    return replace(read_plan(Path(plan)), **({"command": command} if command else {}))
 
 
 def run_until_decided(runs: "Alternation") -> "Results":

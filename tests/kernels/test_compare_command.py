@@ -5,25 +5,22 @@ difference is known: what is decided, what was ignored, what does not count, and
 import json
 
 import pytest
-from b_eff_runs import network
-from builds import OPEN_MPI, words
+from builds import OPEN_MPI, faulty, words
 from commands import run
-
-__all__ = ["network"]  # a fixture
 
 SHORT = "--memory-per-process 4MiB --patterns ring,random --methods sendrecv --first-loop-length 1 --longest-loop 2"
 FEWEST = "--repetitions 1 --random-patterns 1"
 
 
 @pytest.fixture
-def compared(openmpi, network, tmp_path, monkeypatch):
-    """A function of arms: exit code, JSON and what was said, of b_eff on two processes over a link of 100 MByte/s. The
+def compared(openmpi, tmp_path, monkeypatch):
+    """A function of arms: exit code, JSON and what was said, of b_eff on two processes over a link of 400 MByte/s. The
     command may be wrapped."""
     for name, value in (OPEN_MPI | openmpi.impatient.settings).items():
         monkeypatch.setenv(name, value)
 
     def compare(*arms, pairs=6, wrapper=(), metrics=()):
-        model = {"LD_PRELOAD": network(openmpi.name), "MODEL_LATENCY": "0"}
+        model = faulty(openmpi, "network", MODEL_LATENCY=0)
         settings = ["env", *(f"{name}={value}" for name, value in model.items())]
         launcher = [openmpi.mpirun, "-np", "2", *wrapper, *settings]
         options = [f"--arm={arm}" for arm in arms] + [f"--metric={metric}" for metric in metrics]
@@ -34,19 +31,19 @@ def compared(openmpi, network, tmp_path, monkeypatch):
     return compare
 
 
-LINK = "usual=MODEL_BANDWIDTH=1e8"
+LINK = "usual=MODEL_BANDWIDTH=4e8"
 
 
 def test_a_link_that_is_faster_by_a_tenth_and_a_variable_that_nothing_reads(compared, tmp_path):
-    done, found = compared(LINK, "faster=MODEL_BANDWIDTH=1.1e8", "ignored=MODEL_BANDWIDTH=1e8 NOTHING=1", pairs=7)
+    done, found = compared(LINK, "faster=MODEL_BANDWIDTH=4.4e8", "ignored=MODEL_BANDWIDTH=4e8 NOTHING=1", pairs=7)
     assert done.exit_code == 0, done.stderr
     by_arm = {each["arm"]: each for each in found["verdicts"]}
     assert [by_arm["faster"][name] for name in ("low", "middle", "high")] == pytest.approx([1.1] * 3, rel=1e-4)
     assert (by_arm["faster"]["standing"], by_arm["ignored"]["standing"]) == ("better", "same")
     assert found["control"][0]["middle"] == pytest.approx(1, rel=1e-4)
     differing = {each["fact"]: each["values"] for each in found["differences"]}
-    usual = {"usual": "1e8", "control": "1e8", "ignored": "1e8"}
-    assert differing.pop("environment MODEL_BANDWIDTH") == usual | {"faster": "1.1e8"}
+    usual = {"usual": "4e8", "control": "4e8", "ignored": "4e8"}
+    assert differing.pop("environment MODEL_BANDWIDTH") == usual | {"faster": "4.4e8"}
     assert differing.pop("environment NOTHING") == {"usual": "", "control": "", "ignored": "1", "faster": ""}
     assert not differing
     assert (tmp_path / "comparison-ratio.csv").exists()
@@ -55,13 +52,13 @@ def test_a_link_that_is_faster_by_a_tenth_and_a_variable_that_nothing_reads(comp
     cut = kept[: len(kept) - 40]  # in the last block, as if the machine had stopped
     (tmp_path / "runs" / "runs.jsonl").write_bytes(cut)
     again, found_again = compared(
-        LINK, "faster=MODEL_BANDWIDTH=1.1e8", "ignored=MODEL_BANDWIDTH=1e8 NOTHING=1", pairs=7
+        LINK, "faster=MODEL_BANDWIDTH=4.4e8", "ignored=MODEL_BANDWIDTH=4e8 NOTHING=1", pairs=7
     )
     assert again.exit_code == 0 and again.stderr.count("block 7 of at most 7") == 4
     assert "block 6" not in again.stderr
     assert found_again["verdicts"] == found["verdicts"]
 
-    other, _ = compared(LINK, "faster=MODEL_BANDWIDTH=1.2e8", pairs=7)
+    other, _ = compared(LINK, "faster=MODEL_BANDWIDTH=4.8e8", pairs=7)
     assert other.exit_code == 2 and "holds another comparison" in other.stderr.replace("\n", " ")
 
 
@@ -75,7 +72,7 @@ def test_an_arm_that_fails_twice_ends_the_comparison(compared, tmp_path):
 
 
 def test_a_variable_that_does_not_reach_the_processes_is_no_comparison(compared):
-    done, found = compared(LINK, "lost=MODEL_BANDWIDTH=1e8 NOTHING=1", wrapper=["env", "-u", "NOTHING"])
+    done, found = compared(LINK, "lost=MODEL_BANDWIDTH=4e8 NOTHING=1", wrapper=["env", "-u", "NOTHING"])
     assert done.exit_code == 1
     assert "variable NOTHING of arm lost was not set in its processes" in done.stderr
     assert not found["verdicts"]
@@ -84,9 +81,9 @@ def test_a_variable_that_does_not_reach_the_processes_is_no_comparison(compared)
 def test_arms_that_differ_in_what_the_plan_does_not_name(compared, tmp_path):
     """A wrapper that reads the variable of an arm and changes an option of the kernel."""
     wrapper = tmp_path / "wrapper"
-    wrapper.write_text('#!/bin/sh\nif [ "$MODEL_BANDWIDTH" = 1.1e8 ]; then exec "$@" --seed 2; fi\nexec "$@"\n')
+    wrapper.write_text('#!/bin/sh\nif [ "$MODEL_BANDWIDTH" = 4.4e8 ]; then exec "$@" --seed 2; fi\nexec "$@"\n')
     wrapper.chmod(0o755)
-    done, found = compared(LINK, "faster=MODEL_BANDWIDTH=1.1e8", wrapper=[wrapper])
+    done, found = compared(LINK, "faster=MODEL_BANDWIDTH=4.4e8", wrapper=[wrapper])
     assert done.exit_code == 1
     assert found["obstacles"] == [
         "the arms differ in option seed, which the plan does not name: usual has 1, control has 1, faster has 2"
@@ -95,5 +92,5 @@ def test_arms_that_differ_in_what_the_plan_does_not_name(compared, tmp_path):
 
 
 def test_a_metric_that_the_runs_do_not_have(compared):
-    done, _ = compared(LINK, "faster=MODEL_BANDWIDTH=1.1e8", metrics=["latency"])
+    done, _ = compared(LINK, "faster=MODEL_BANDWIDTH=4.4e8", metrics=["latency"])
     assert done.exit_code == 2 and "no metric latency" in done.stderr.replace("\n", " ")
