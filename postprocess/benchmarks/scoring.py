@@ -3,6 +3,7 @@
 
 import gc
 import os
+import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -23,6 +24,7 @@ from coffeecup.postprocess.logs.reader import Log, LogError
 from coffeecup.postprocess.logs.records import Record
 from coffeecup.postprocess.logs.rules import EDITED, Problem, where
 
+LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")  # of Markdown, in texts for the documentation
 LOGS_AT_ONCE = 16
 LOGS_WORTH_A_POOL = 48
 
@@ -115,7 +117,8 @@ def in_words(name: str, problem: Problem) -> str:
     if isinstance(why, Record):
         own = (part(each, "invariants").INVARIANTS for each in (name, *benchmark.uses))
         texts = ChainMap(*own, invariants.EVERY, invariants.IO)
-        why = f"{where(why)} breaks the rule that {texts[invariant]}; {EDITED}"
+        rule = LINK.sub(r"\1", texts[invariant])
+        why = f"{where(why)} breaks the rule that {rule}; {EDITED}"
     return f"no {benchmark.metrics[0].name}: {why} [{invariant}]"
 
 

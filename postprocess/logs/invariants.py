@@ -72,7 +72,7 @@ IO = {
     "process_slowest": "the longest of these times is that of the measurement's slowest process",
     "process_fastest": "the shortest of the times of processes is that of its fastest process",
     "layout": (
-        "only [where each process has a file of its own](#servers-of-files) files have servers; each process of the "
+        "files have servers only [where each process has its own](#servers-of-files); each process of the "
         "run, or of its partition, has one, and they are numbered in the order of the processes"
     ),
     "striping": (

@@ -6,7 +6,7 @@ import re
 import kernel_runs
 import pytest
 from file_systems import memory
-from ftio_runs import run
+from ftio_runs import needs_ftio, run
 from kernel_runs import error, good, records
 from raw_log import read_log
 
@@ -66,6 +66,7 @@ def test_too_small_disk_is_refused_before_any_file_is_made(mpi, tmp_path):
 
 
 def test_matrix_several_times_larger_than_a_memory_limit_runs_inside_it(mpi, tmp_path):
+    needs_ftio(mpi)
     limit = 32 * 2**20  # of data that is not a file's, each process
     command = mpi.command(2, "ftio", f"--input 256MiB --log {tmp_path}/ftio.jsonl")
     command[3:3] = ["prlimit", f"--data={limit}"]

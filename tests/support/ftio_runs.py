@@ -8,10 +8,15 @@ import pytest
 from kernel_runs import of_kind, records
 
 
-def run(mpi, folder, ranks, *options, env=None):
-    """Run ftio in a folder; `env` reaches the kernel and not the launcher."""
+def needs_ftio(mpi):
+    """Skips a test if there is no ftio for an MPI library."""
     if not (mpi.bin / "ftio").exists():
         pytest.skip(f"ftio was not built with {mpi.name}: there is no FFTW for this MPI")
+
+
+def run(mpi, folder, ranks, *options, env=None):
+    """Run ftio in a folder; `env` reaches the kernel and not the launcher."""
+    needs_ftio(mpi)
     return mpi.run(ranks, "ftio", *options, env=env, cwd=folder)
 
 
