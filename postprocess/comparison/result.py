@@ -23,6 +23,8 @@ from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, digits, printable
 from coffeecup.postprocess.statistics.pairs import looks
 
+CERTAIN = 3  # blocks
+
 
 class Failed(Protocol):
     """A run that failed (cli.alternation.Run)."""
@@ -53,9 +55,9 @@ class Results:
             return f"it is a run of {score.benchmark}, others are of {self.benchmark}"
         if problem := not_arrived(arm, self.plan.arm(arm).environment, score.log):
             return problem
-        if unknown := [name for name in self.plan.metrics if name not in score.metrics]:
-            raise PlanError(f"the runs have no metric {', '.join(unknown)}, but {', '.join(score.metrics)}")
         self.scores[block, arm] = score
+        if unknown := [name for name in self.judged if name not in score.metrics]:
+            raise PlanError(f"a run has no metric {', '.join(unknown)}, but {', '.join(score.metrics)}")
         return None
 
     @property
@@ -64,8 +66,8 @@ class Results:
 
     @property
     def judged(self) -> list[str]:
-        """The metrics that are judged."""
-        return self.plan.metrics or [benchmarks()[self.benchmark].metrics[0].name]
+        """The metrics that are judged: without any in the plan, the headline of the first run."""
+        return self.plan.metrics or [next(iter(self.scores.values())).headline[0]]
 
     def value(self, block: int, arm: str, metric: str) -> float:
         return self.scores[block, arm].metrics[metric].value
@@ -109,10 +111,11 @@ class Results:
         ]
 
     def is_over(self, blocks: int) -> bool:
-        """Whether everything is decided, or never will be, since the arms differ in what the plan does not name."""
+        """Whether everything is decided, or never will be, since the arms differ in what the plan does not name. Fewer
+        than CERTAIN blocks do not tell a property of the arms from what changes from run to run."""
         found = self.verdicts(blocks)
         decided = bool(found) and all(each.decided for each in found)
-        return decided or any(not each.explained for each in self.differences())
+        return decided or (blocks >= CERTAIN and any(not each.explained for each in self.differences()))
 
     def differences(self) -> list[Difference]:
         return differences(self.plan, [(arm, score.log) for (_, arm), score in self.scores.items()])

@@ -56,6 +56,7 @@ def test_a_link_that_is_faster_by_a_tenth_and_a_variable_that_nothing_reads(comp
     )
     assert again.exit_code == 0 and again.stderr.count("block 7 of at most 7") == 4
     assert "block 6" not in again.stderr
+    assert len((tmp_path / "runs" / "runs.jsonl").read_bytes().splitlines()) == 4 * 7
     assert found_again["verdicts"] == found["verdicts"]
 
     other, _ = compared(LINK, "faster=MODEL_BANDWIDTH=4.8e8", pairs=7)
@@ -88,7 +89,7 @@ def test_arms_that_differ_in_what_the_plan_does_not_name(compared, tmp_path):
     assert found["obstacles"] == [
         "the arms differ in option seed, which the plan does not name: usual has 1, control has 1, faster has 2"
     ]
-    assert found["runs"] == 3  # it ends after the first block
+    assert found["runs"] == 9  # it ends after three blocks
 
 
 def test_a_metric_that_the_runs_do_not_have(compared):

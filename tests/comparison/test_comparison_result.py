@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which metric of runs is judged, and when a comparison is over: facts that change from run to run are no difference of
+the arms, and others are not named at once."""
+
+import logs_made
+import pytest
+from logs_made_b_eff import averaged_log, steady
+from logs_made_b_eff_io import b_eff_io_log
+
+from coffeecup.postprocess.comparison.arms import may_change
+from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
+from coffeecup.postprocess.comparison.result import Results, conclude
+
+ARMS = {"usual": Arm(), "other": Arm(environment={"X": "1"})}
+
+
+def results(**settings):
+    return Results(Plan(command=["kernel"], arms=ARMS, **settings))
+
+
+def test_the_headline_of_the_runs_is_judged_if_they_lack_the_first_metric_of_the_benchmark(tmp_path):
+    found = results()
+    log = logs_made.write(tmp_path / "log.jsonl", b_eff_io_log(form="top-clusters", scheduled=600.0))
+    assert found.add(0, "usual", log) is None
+    assert found.judged == ["b_eff_io_2_1"]
+    with pytest.raises(PlanError, match="a run has no metric b_eff_io, but b_eff_io_2_1, "):
+        results(metrics=["b_eff_io"]).add(0, "usual", log)
+
+
+def added(found, folder, block, arm, host="node01", link=1e9):
+    """Adds a run whose second node has this name, over links of so many byte/s."""
+    records = averaged_log(ranks=2, nodes=2, bandwidth=steady(link=link))
+    for record in records:
+        for one in record.get("hosts", ()) if record["record"] == "run" else ():
+            one["name"] = host if one["name"] != "node00" else one["name"]
+    variables = {"X": "1", "COFFEECUP_COMPARED": "X"} if arm == "other" else {}
+    records[0]["environment"] |= variables
+    assert found.add(block, arm, logs_made.write(folder / f"{block}-{arm}.jsonl", records)) is None
+
+
+@pytest.mark.parametrize(("same", "over"), [(True, [False, False, True]), (False, [False, False, False])])
+def test_a_node_that_the_plan_does_not_name_ends_a_comparison_if_it_belongs_to_an_arm(tmp_path, same, over):
+    """After three blocks: before, a node that changes from run to run could look like one of an arm."""
+    found, ends = results(), []
+    for block in range(3):
+        for arm in ("usual", "control", "other"):
+            number = {"usual": 1, "control": 1, "other": 2}[arm] + (0 if same else block)
+            added(found, tmp_path, block, arm, f"node{number:02}")
+        ends.append(found.is_over(block + 1))
+    assert ends == over
+
+
+@pytest.mark.parametrize(("link", "obstacles"), [(1e9, 0), (5e8, 1)])
+def test_nothing_is_decided_if_the_control_differs(tmp_path, link, obstacles):
+    found = results(pairs=6)
+    for block in range(6):
+        for arm in ("usual", "control", "other"):
+            added(found, tmp_path, block, arm, link=link if arm == "control" else 1e9)
+    concluded = conclude(found.plan, found, [])
+    assert [each.decided for each in concluded.verdicts] == [True]
+    assert concluded.holds is not bool(obstacles) and len(concluded.obstacles) == obstacles
+    assert all("usual differs from itself (control beside usual: worse by " in each for each in concluded.obstacles)
+
+
+def test_nothing_explains_a_difference_of_the_control():
+    """Its settings are those of the first arm, also if these are no usual ones."""
+    plan = Plan(command=["kernel"], arms={"usual": Arm(environment={"X": "1"}), "other": Arm(environment={"X": "2"})})
+    assert may_change(plan, "other", "MPI library") and may_change(plan, "other", "environment X")
+    assert not may_change(plan, "other", "hosts") and not may_change(plan, "other", "environment Y")
+    assert not may_change(plan, "control", "MPI library") and not may_change(plan, "control", "environment X")
