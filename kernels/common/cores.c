@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -57,6 +58,30 @@ int count_online_cores(void)
 {
     const int online = get_nprocs(); /* read from a file, so any number is possible */
     return online < MOST_CORES ? online : MOST_CORES;
+}
+
+/* Appends the value of a line "NAME : VALUE" if it has this name. */
+static void append_value(const char *line, const char *name, char *model, size_t size)
+{
+    const char *value = strchr(line, ':');
+    const size_t length = strlen(name), used = strlen(model);
+    if (!value || strncmp(line, name, length) != 0 || (size_t)(value - line) != length + strspn(line + length, " \t"))
+        return;
+    value += 1 + strspn(value + 1, " \t");
+    snprintf(model + used, size - used, "%s%.*s", used ? " " : "", (int)strcspn(value, "\n"), value);
+}
+
+void processor_model(const char *path, char *model, size_t size)
+{
+    static const char *const names[] = {"model name", "cpu model", "cpu", "CPU implementer", "CPU part"};
+    char line[1024];
+    model[0] = '\0';
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file) && !(line[0] == '\n' && model[0]))
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            append_value(line, names[i], model, size);
+    if (file)
+        fclose(file);
 }
 
 static bool has(const struct core_set *cores, int core)

@@ -30,6 +30,10 @@ int count_offered_cores(MPI_Comm node);
 /* Number of all processors of the node. */
 int count_online_cores(void);
 
+/* The model of the first processor of a file like /proc/cpuinfo, "" if it states none. ARM states numbers of the
+ * implementer and the part instead. */
+void processor_model(const char *path, char *model, size_t size);
+
 /* The set as text for the log, such as "0-3,8". */
 json_t *cores_json(const struct core_set *cores);
 

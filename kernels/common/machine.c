@@ -18,6 +18,7 @@ extern char **environ;
 struct host {
     char name[MPI_MAX_PROCESSOR_NAME];
     char topology[1024]; /* "" if the scheduler states none */
+    char processor[256]; /* its model, "" if the system states none */
     int64_t memory_bytes, available_bytes;
     int cores, offered_cores, online_cores, ranks;
 };
@@ -59,6 +60,8 @@ static json_t *host_json(const struct host *host)
                field_int("available_bytes", host->available_bytes));
     if (host->topology[0])
         json_object_set_new(fields, "topology", text_json(host->topology));
+    if (host->processor[0])
+        json_object_set_new(fields, "processor", text_json(host->processor));
     return fields;
 }
 
@@ -204,6 +207,9 @@ struct machine machine_describe(void)
     const char *topology = getenv("SLURM_TOPOLOGY_ADDR");
     host_name(host.name);
     snprintf(host.topology, sizeof host.topology, "%s", topology ? topology : "");
+#ifndef COFFEECUP_SIMULATED
+    processor_model("/proc/cpuinfo", host.processor, sizeof host.processor);
+#endif
     MPI_Comm node = find_node(host.name);
     host.ranks = size_of(node);
     host.cores = count_cores(node);

@@ -28,7 +28,7 @@ def examination(run: Run, measured: Mapping[str, Accesses]) -> Examination:
     tables = {kind: table(accesses) for kind, accesses in measured.items()}
     if len(run.hosts) >= FEWEST and all(times.empty for times in tables.values()):
         return nodes.not_examined(f"No access of its own kept the processes of three nodes busy for {SHORTEST:g} s")
-    return nodes.examination([host.name for host in run.hosts], tables)
+    return nodes.examination([host.name for host in run.hosts], tables, kinds=nodes.kinds(run))
 
 
 class Access(NamedTuple):

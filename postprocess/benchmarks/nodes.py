@@ -10,6 +10,7 @@ from math import isfinite, nan
 import numpy as np
 import pandas as pd
 
+from coffeecup.postprocess.logs.records import Run
 from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import counted
 from coffeecup.postprocess.statistics.nodes import FALSE_SUSPICION, SLOWER, TOO_MANY, Effects, effects
@@ -63,6 +64,12 @@ class Examination:
 MATCHINGS, WRITES, READS, COMPUTATIONS = "matchings", "writes", "reads", "computations"  # what a node's times are of
 
 
+def kinds(run: Run) -> list[str]:
+    """The kind of each node of a run: nodes with other processors are of another generation. Firmware, memory and
+    numbers of cores make no kind, because a fault may change them."""
+    return [host.processor or "" for host in run.hosts]
+
+
 def not_examined(why: str) -> Examination:
     """An examination that could not be made, with the reason as a sentence."""
     return Examination(Verdict.NOT_EXAMINED, nobody(), (why,))
@@ -73,11 +80,13 @@ def examination(
     times: Mapping[str, pd.DataFrame],
     remarks: Sequence[str] = (),
     again: Mapping[str, float] | None = None,
+    kinds: Sequence[str] | None = None,
 ) -> Examination:
     """The nodes `names` by tables of statistics.nodes.effects, each by what its units are. Each table may name nodes by
     itself; of a node the one counts in which it is a suspect, or slowest. Fewer than three nodes have no peers. `again`
     has the bandwidth relative to good nodes of those that were measured a second time: a suspect that is slow there too
-    is confirmed."""
+    is confirmed. `kinds` has the kind of each node, which is compared with nodes of its kind; without it, all are of
+    the same."""
     if len(names) < 3:
         return not_examined(
             "With two nodes a slow one cannot be told from its partner, nor from their link: run on three or more"
@@ -88,11 +97,12 @@ def examination(
     if not tables:
         return not_examined("The log contains no times of nodes")
     found = {
-        units: effects(table, len(names), FALSE_SUSPICION / len(tables), varied=units != MATCHINGS)
+        units: effects(table, len(names), FALSE_SUSPICION / len(tables), varied=units != MATCHINGS, kinds=kinds)
         for units, table in tables.items()
     }
     worst = worst_of(found)
     second = pd.Series([(again or {}).get(name, nan) for name in names])
+    second = second / worst["level"].clip(upper=1.0)  # good nodes may be of a faster kind
     confirmed = worst["suspect"] & (second < SLOWER)
     table = worst.assign(node=list(names), confirmed=confirmed)[COLUMNS].sort_values("ratio", ignore_index=True)
     if not with_interval(table):
@@ -104,7 +114,18 @@ def examination(
     doubtful = worst["suspect"] & (second >= SLOWER)
     denied = [f"{names[node]}, {second[node]:.2f} of good nodes" for node in doubtful.index[doubtful]]
     of_tables = [remark for units, one in found.items() for remark in limits(one, units)]
-    return Examination(verdict, table, (*remarks, *of_tables, *not_confirmed(denied)))
+    of_kinds = remarks_on_kinds(worst.assign(node=list(names)), kinds) if kinds else ()
+    return Examination(verdict, table, (*remarks, *of_kinds, *of_tables, *not_confirmed(denied)))
+
+
+def remarks_on_kinds(found: pd.DataFrame, kinds: Sequence[str]) -> Iterator[str]:
+    """Kinds of nodes that differ in speed, and slow nodes that have no peers of their kind, in sentences."""
+    for kind, rows in found.groupby(np.array(kinds)):
+        level, what = rows["level"].median(), f"{counted(len(rows), 'node')} with the processor {kind or '(unknown)'}"
+        if abs(np.log(level)) > -np.log(SLOWER):
+            yield f"{what} reach {level:.2f} of the median node, and are compared with each other"
+        if slow := [f"{row.node}, {row.ratio:.2f} of all nodes" for row in each_row(rows) if row.alone and row.slower]:
+            yield f"{what} have no peers of their kind and are no suspects, although slow: {'; '.join(slow)}"
 
 
 def worst_of(found: Mapping[str, Effects]) -> pd.DataFrame:

@@ -99,6 +99,9 @@ class Host(Part, kw_only=True):
     topology: Annotated[
         Text | None, about("`SLURM_TOPOLOGY_ADDR`, the address of the node in the topology of Slurm; missing elsewhere")
     ] = None
+    processor: Annotated[
+        Text | None, about("model of the processor as `/proc/cpuinfo` states it; missing if it states none")
+    ] = None
 
     def __post_init__(self):
         if len(self.core_sets) != len(self.ranks):

@@ -3,9 +3,11 @@
 
 The model: the logarithm of a pair's time is the usual one of its loop, plus the effect of the *slower* of the two
 nodes, plus noise. A sum of both effects instead of the larger one would attribute a part of a slow node's effect to its
-partners. All estimates are medians, and the noise is taken from the run itself.
+partners. All estimates are medians, and the noise is taken from the run itself. Where nodes are of several kinds, such
+as two generations, a node is judged by how much slower it is than its kind.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb, inf, log, nan
 
@@ -20,6 +22,7 @@ MOST = 1 / 3  # a larger share of slow nodes is a property of the machine: it is
 MOST_FAST = 1 / 8  # of the units of a slow node: noise makes nothing faster, but disturbs what is compared with
 BURSTS = 1 / 200  # of the units of a run: so many times are fast by a disturbance of what they are compared with
 VARIED = -2 * log(0.9)  # the largest effect by half of which a unit is fast, where effects differ between units
+FEWEST = 3  # nodes of a kind: fewer are no peers of each other
 ROUNDS, PASSES = 4, 8  # both settle earlier
 TOO_MANY, SOME_PARTNERS = "too many", "some partners"
 UNIT, CONDITION, FIRST, SECOND, SECONDS = COLUMNS = ["unit", "condition", "first", "second", "seconds"]
@@ -27,9 +30,11 @@ UNIT, CONDITION, FIRST, SECOND, SECONDS = COLUMNS = ["unit", "condition", "first
 
 @dataclass(frozen=True)
 class Effects:
-    """`nodes` has a row per node: `ratio`, its bandwidth to the median node's, with `low` and `high`, an interval of
-    CONFIDENCE; `slow` of the `examined` units without a slower partner in which it reached less than SLOWER;
-    `probability` that chance alone makes so many slow; `suspect`. NaN where nothing is known of the node.
+    """`nodes` has a row per node: `ratio`, its bandwidth to that of the median node of its kind, with `low` and `high`,
+    an interval of CONFIDENCE; `slow` of the `examined` units without a slower partner in which it reached less than
+    SLOWER of that; `probability` that chance alone makes so many slow; `level`, the bandwidth of its kind to that of
+    the median node; `alone`, whether fewer than FEWEST nodes are of its kind, so that it is compared with all and is no
+    suspect; `suspect`. NaN where nothing is known of the node.
 
     `exceeding` is the share of times that noise alone makes slow. `withheld` states why slow nodes are no suspects,
     empty if they are: TOO_MANY, so that it is unknown which ones are the peers, or SOME_PARTNERS, with which alone they
@@ -45,9 +50,16 @@ class Effects:
         return list(self.nodes[self.nodes["suspect"]].sort_values("ratio").index)
 
 
-def effects(times: pd.DataFrame, nodes: int, false_suspicion: float = FALSE_SUSPICION, varied: bool = False) -> Effects:
+def effects(
+    times: pd.DataFrame,
+    nodes: int,
+    false_suspicion: float = FALSE_SUSPICION,
+    varied: bool = False,
+    kinds: Sequence[str] | None = None,
+) -> Effects:
     """The effect of each of `nodes` nodes. `false_suspicion` is the probability that chance makes any of them a
-    suspect; `varied`, whether a node's effect may differ between units, as between requests of different sizes.
+    suspect; `varied`, whether a node's effect may differ between units, as between requests of different sizes. `kinds`
+    has the kind of each node; without it, all are of the same.
 
     `times` has the columns COLUMNS: `seconds` that the nodes `first` and `second` (the same one twice for a node's own
     time) needed in a loop of `unit` (a matching: its loops follow each other, so one disturbance may affect them all)
@@ -59,12 +71,12 @@ def effects(times: pd.DataFrame, nodes: int, false_suspicion: float = FALSE_SUSP
         raise ValueError("a time is not positive and finite")
     pairs = times.assign(time=np.log(seconds))
     pairs["time"] -= pairs.groupby(CONDITION)["time"].transform("median")
-    effect = np.zeros(nodes)
+    effect, of_kind = np.zeros(nodes), np.array([""] * nodes if kinds is None else kinds)
     for _ in range(ROUNDS):
         units = of_units(pairs, effect)
-        effect = fitted(*by_node(units, nodes))
+        effect = fitted(*by_node(units, nodes), of_kind)
         effect -= np.nanmedian(effect)
-    return judged(effect, of_units(pairs, effect), nodes, false_suspicion, VARIED if varied else inf)
+    return judged(effect, of_units(pairs, effect), of_kind, false_suspicion, VARIED if varied else inf)
 
 
 def second_ratio(suspect: np.ndarray, good: np.ndarray) -> float:
@@ -106,46 +118,68 @@ def by_node(units: pd.DataFrame, nodes: int) -> tuple[np.ndarray, np.ndarray]:
     return values, partners
 
 
-def own_units(effect: np.ndarray, partners: np.ndarray) -> np.ndarray:
-    """In which of its units a node's partner is not clearly slower, so that the time is the node's own."""
-    return ~(effect[partners] > effect[:, None] - log(SLOWER))
+def own_units(effect: np.ndarray, values: np.ndarray, partners: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """In which of its units a node's partner is not clearly slower, so that the time is the node's own. Where nodes are
+    of several kinds, a partner must not be clearly slower than the kind of the node, or than the node in its fastest
+    unit with such partners: with slower ones, nodes of a fast kind seem slow."""
+    least = effect
+    if len(set(kinds)) > 1:
+        level, _ = levels(effect, kinds)
+        of_kind = ~(effect[partners] > level[:, None] - log(SLOWER)) & np.isfinite(values)
+        fastest = np.where(of_kind, values, inf).min(axis=1, initial=inf)
+        least = np.where(np.isfinite(fastest), np.fmax(level, fastest), level)
+    return ~(effect[partners] > least[:, None] - log(SLOWER))
 
 
-def fitted(values: np.ndarray, partners: np.ndarray) -> np.ndarray:
+def fitted(values: np.ndarray, partners: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     """Each node's median over its own units, which depend on the other nodes' effects. It begins with the fast
     units: a fast node has some fast partners, a slow one has no fast unit."""
     known = np.isfinite(values).any(axis=1)
     effect = np.full(len(values), nan)
     effect[known] = np.nanquantile(values[known], MOST_FAST, axis=1)
     for _ in range(PASSES):
-        own = np.where(own_units(effect, partners), values, nan)
+        own = np.where(own_units(effect, values, partners, kinds), values, nan)
         there = np.isfinite(own).any(axis=1)
         effect[there] = np.nanmedian(own[there], axis=1)
     return effect
 
 
-def judged(effect: np.ndarray, units: pd.DataFrame, nodes: int, false_suspicion: float, most: float) -> Effects:
+def levels(effect: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each node the median effect of its kind, and whether it has too few peers: then the median is that of all."""
+    table = pd.DataFrame({"effect": effect, "kind": kinds}).groupby("kind")["effect"]
+    alone = (table.transform("size") < FEWEST).to_numpy()
+    level = table.transform("median").to_numpy()
+    return np.nan_to_num(np.where(alone, 0.0, level)), alone & (len(effect) >= FEWEST)
+
+
+def judged(effect: np.ndarray, units: pd.DataFrame, kinds: np.ndarray, false_suspicion: float, most: float) -> Effects:
     """Suspects are slower by the interval of their effect, slow more often than the run's noise explains, and slow with
     every partner: a shared link is slow with those beyond it only. Of times of single nodes, each node's contradict
     itself alone. A unit is fast by half of the effect, of which at most `most` counts."""
+    level, alone = levels(effect, kinds)
     rest = units["time"].to_numpy() - explained(units, effect)
     exceeding = float(((rest > -log(SLOWER)).sum() + 1) / (len(rest) + 2))
-    values, partners = by_node(units, nodes)
-    values[~own_units(effect, partners)] = nan
+    values, partners = by_node(units, len(effect))
+    values[~own_units(effect, values, partners, kinds)] = nan
+    values -= level[:, None]
     table = pd.DataFrame([of_node(row[np.isfinite(row)], exceeding, most) for row in values])
-    by_chance = table["probability"] * nodes > false_suspicion
+    table = table.assign(level=np.exp(-level), alone=alone)
+    by_chance = table["probability"] * len(effect) > false_suspicion
     unlikely = (table["high"] < SLOWER) & ~by_chance
     table["slower"] = unlikely & (table["fast"] <= MOST_FAST * table["examined"])
-    of_slow = explained(units, np.where(by_chance, nan, effect))
+    healthy = explained(units, level)
+    slow = np.where(by_chance, nan, effect)
+    of_slow = np.fmax(np.fmax(slow[units[FIRST]], slow[units[SECOND]]), healthy) - healthy
     called = of_slow > -2 * log(SLOWER)
-    fast = called & (units["time"].to_numpy() < np.minimum(of_slow, most) / 2)
+    fast = called & (units["time"].to_numpy() - healthy < np.minimum(of_slow, most) / 2)
     if (units[FIRST] == units[SECOND]).all():
         contradicted = unlikely.any() and not table["slower"].any()
     else:
         disturbed = max(MOST_FAST * called.sum(), BURSTS * len(units))
         contradicted = unlikely.any() and fast.sum() > disturbed
-    withheld = TOO_MANY if table["slower"].sum() > MOST * nodes else SOME_PARTNERS if contradicted else ""
-    table["suspect"] = table["slower"] & (not withheld)
+    too_many = table.groupby(np.where(alone, "", kinds))["slower"].transform("mean") > MOST
+    withheld = TOO_MANY if (too_many & ~alone).any() else SOME_PARTNERS if contradicted else ""
+    table["suspect"] = table["slower"] & ~alone & ~too_many & (not contradicted)
     return Effects(table, exceeding, withheld)
 
 

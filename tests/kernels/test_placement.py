@@ -3,6 +3,7 @@
 to be."""
 
 import os
+import re
 
 import logs_made
 import pytest
@@ -105,6 +106,7 @@ def test_kernel_records_the_cores_of_each_rank(openmpi, tmp_path, offered):
     found = read_log(log)
     [host] = found.run["hosts"]
     assert (host["offered_cores"], host["online_cores"]) == (len(offered), os.sysconf("SC_NPROCESSORS_ONLN"))
+    assert host.get("processor", "-") == re.search("Model name: *(.*)", run(["lscpu"]).stdout)[1]
     if len(offered) == 2:
         assert sorted(host["core_sets"]) == sorted(map(str, offered)), done.stderr
         assert done.stderr.count("bound to socket") == 2, done.stderr

@@ -275,3 +275,60 @@ def test_two_nodes_and_no_times_are_not_examined():
     nothing = nodes.examination(["a", "b", "c"], {"matchings": measured([1.0] * 4)[:0]})
     assert nothing.verdict == Verdict.NOT_EXAMINED
     assert nodes.stored(nothing)["values"] == {}
+
+
+# --- nodes of several generations -------------------------------------------------------------------------------------
+
+
+def of_generations(older, slow=()):
+    """Speeds and processors of 64 nodes, of which the first ones are older and reach 0.85; `slow` nodes have 0.8 of
+    their kind."""
+    speeds = np.where(np.arange(64) < older, 0.85, 1.0)
+    speeds[list(slow)] *= 0.8
+    return speeds, ["older" if node < older else "newer" for node in range(64)]
+
+
+@pytest.mark.parametrize("older", [6, 21, 32, 45])
+def test_older_nodes_are_compared_with_each_other_and_the_slow_ones_of_both_kinds_are_found(older):
+    noise = NOISE["3 %, 1 % doubled"]
+    for seed in (1, 2):
+        for slow in ([], [2], [60], [2, 60]):
+            speeds, kinds = of_generations(older, slow)
+            found = effects(measured(speeds, noise, seed), 64, kinds=kinds)
+            assert sorted(found.suspects) == slow and not found.withheld
+            assert found.nodes.loc[slow, "ratio"].between(0.75, 0.85).all()
+            of_kind = found.nodes["level"]
+            assert of_kind[0] / of_kind[63] == pytest.approx(0.85, rel=0.02)
+
+
+def test_two_nodes_of_a_kind_have_no_peers_and_three_have():
+    for older, suspects in ((2, []), (3, [2])):
+        speeds, kinds = of_generations(older, [older - 1])
+        found = effects(measured(speeds), 64, kinds=kinds)
+        assert found.suspects == suspects and list(found.nodes["alone"][:older]) == [older < 3] * older
+    with_two = nodes.examination(
+        [f"x{node}" for node in range(64)],
+        {"matchings": measured(of_generations(2)[0])},
+        kinds=of_generations(2)[1],
+    )
+    [remark] = with_two.remarks
+    assert with_two.verdict == Verdict.NONE and remark.endswith(": x0, 0.85 of all nodes; x1, 0.85 of all nodes")
+
+
+def test_a_kind_of_which_more_than_a_third_is_slow_has_no_suspects_and_others_have():
+    speeds, kinds = of_generations(8, [0, 1, 2, 60])
+    found = effects(measured(speeds), 64, kinds=kinds)
+    assert found.suspects == [60] and found.withheld == TOO_MANY
+    assert effects(measured(of_generations(9, [0, 1, 2])[0]), 64, kinds=of_generations(9)[1]).suspects == [0, 1, 2]
+
+
+def test_an_older_suspect_is_confirmed_only_if_it_is_slow_for_its_kind():
+    """Measured again with newer nodes: 0.85 of them is usual, and 0.80 is 0.94 of the kind."""
+    names = [f"x{node}" for node in range(64)]
+    speeds, kinds = of_generations(6, [2])
+    for again, verdict in ((0.85, Verdict.SUSPECTS), (0.8, Verdict.CONFIRMED)):
+        found = nodes.examination(names, {"matchings": measured(speeds)}, again={"x2": again}, kinds=kinds)
+        assert found.verdict == verdict and list(found.named["node"]) == ["x2"]
+        assert found.remarks[0] == (
+            "6 nodes with the processor older reach 0.85 of the median node, and are compared with each other"
+        )

@@ -37,7 +37,7 @@ def examination(log: Log[Plan]) -> Examination:
     tables = [labelled(times_of(record, ranks, planned.resolution), record) for record in loops]
     times = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
     remarks = [NO_GROUPS] if planned.groups is None else []
-    return nodes.examination(names, {MATCHINGS: times}, remarks, again(log, names))
+    return nodes.examination(names, {MATCHINGS: times}, remarks, again(log, names), nodes.kinds(log.run))
 
 
 def examination_of_unscored(log: Log[Plan]) -> Examination | None:
