@@ -15,6 +15,7 @@ from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import counted
 from coffeecup.postprocess.statistics.nodes import FALSE_SUSPICION, SLOWER, TOO_MANY, Effects, effects
 
+FEWEST_UNITS = 6  # of which the extremes enclose the median with 95 % (statistics.medians)
 SHOWN = 20  # nodes that a text or a figure lists
 QUALIFICATION = "slow_nodes"
 
@@ -156,8 +157,12 @@ def limits(found: Effects, units: str) -> Iterator[str]:
         yield "Nodes are slow with some partners only, which is a property of the network between them; name the groups"
     elif found.withheld:
         yield f"Nodes are slow in some {units} only, which may be a property of the files' servers"
-    if unknown := len(found.nodes) - with_interval(found.nodes):
-        yield f"Not examined, because of too few {units}: {counted(unknown, 'node')}"
+    unknown = found.nodes[~np.isfinite(found.nodes[["low", "high"]]).all(axis=1)]
+    enough = unknown["met"] >= FEWEST_UNITS
+    if count := int((~enough).sum()):
+        yield f"Not examined, because of too few {units}: {counted(count, 'node')}"
+    if count := int(enough.sum()):
+        yield f"Not examined, because the partner was slower in most {units}: {counted(count, 'node')}"
 
 
 def in_words(row) -> str:

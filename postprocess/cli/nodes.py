@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, exit_codes, print_json, write_figures, write_text
+from coffeecup.postprocess.cli.common import (
+    USAGE,
+    AcknowledgedFile,
+    AsJson,
+    Figures,
+    exit_codes,
+    known_entries,
+    print_json,
+    write_figures,
+    write_text,
+)
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 from coffeecup.postprocess.show.words import counted, printable
 
@@ -39,6 +49,7 @@ def nodes(
             help="slurm: print commands that drain the confirmed nodes, and suspects as comments. Nothing is drained.",
         ),
     ] = Format.TEXT,
+    acknowledged: AcknowledgedFile = None,
     figures: Figures = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,9 +61,10 @@ def nodes(
 
     if as_json and form != Format.TEXT:
         raise typer.BadParameter("choose one of --json and --format")
-    cases, values = selection.tables()
+    entries = known_entries(acknowledged)
+    cases, values = selection.tables(entries=entries)
     chosen = selection.tests_in(cases)
-    table = node_table(values)
+    table = node_table(values, entries)
     found = summary(table, chosen, last)
     of_servers = server_table(values)
     servers = over_sessions(of_servers, last)
@@ -88,7 +100,7 @@ def drains(found: "pd.DataFrame") -> list[str]:
 
 def overview(found: "pd.DataFrame", every: bool) -> list[str]:
     """A line per node and test of which there is something to tell, and what was examined."""
-    from coffeecup.postprocess.reports.changes import node_line
+    from coffeecup.postprocess.reports.changes import kind_lines, node_line
 
     if found.empty:
         return ["No selected session examined nodes: see docs/nodes.md for the tests that do, on three or more nodes."]
@@ -96,7 +108,7 @@ def overview(found: "pd.DataFrame", every: bool) -> list[str]:
     count = counted(found[["system", "node"]].drop_duplicates().shape[0], "node")
     shown = found if every else found[known]
     rest = [] if every or len(shown) else ["None was suspected, and none took part in a failed job."]
-    return [f"{count} examined.", *rest, *(node_line(row) for row in shown.to_dict("records"))]
+    return [f"{count} examined.", *rest, *kind_lines(found), *(node_line(row) for row in shown.to_dict("records"))]
 
 
 def overview_of_servers(found: "pd.DataFrame", every: bool) -> list[str]:

@@ -73,7 +73,7 @@ def site_report(
     found, site, remarks = judged(values, cases, thresholds, entries)
     try:
         tests = selection.tests_in(completeness(cases, entries=entries))
-        nodes, servers = node_table(table), server_table(table)
+        nodes, servers = node_table(table, entries), server_table(table)
         pairs = [pair(text) for text in compare or []]
         page = site_page(values, found, cases, tests, (nodes, servers), pairs, entries, detectable(site))
     except ValueError as error:

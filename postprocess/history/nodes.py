@@ -7,28 +7,46 @@ Two kinds of tests know it: those that examined the nodes of a run (benchmarks.n
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import nan
 
+import numpy as np
 import orjson
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.cases import FAILURES
+from coffeecup.postprocess.history.node_kinds import kinds
+from coffeecup.postprocess.history.site_files import Entry, Replacement
 from coffeecup.postprocess.show.words import counted
-from coffeecup.postprocess.statistics.nodes import CONDITION, FIRST, SECOND, SECONDS, UNIT, effects
+from coffeecup.postprocess.statistics.nodes import CONDITION, FIRST, SECOND, SECONDS, SLOWER, UNIT, effects
 
 LAST = 10  # sessions that tell how fast a node is now
 SAME = ["system", "partition", "environ", "benchmark", "processes", "settings"]  # what makes tests comparable
-COLUMNS = ["session", "session_time", "system", "test", "node", "ratio", "suspected", "confirmed"]
-OF_NODE = ["ratio", "low", "high", "slow", "sessions", "suspected", "confirmed", "since", "confirmed_now"]
+COLUMNS = ["session", "session_time", "system", "test", "node", "ratio", "high", "suspected", "confirmed"]
+OF_NODE = ["ratio", "low", "high", "kind", "of_all", "slow", "sessions", "suspected", "confirmed", "since"]
+OF_NODE += ["confirmed_now", "last_examined", "absent"]
 
 
-def node_table(values: pd.DataFrame) -> pd.DataFrame:
-    """A row per session, test and node, by time: its `ratio` to its peers, and whether it was `suspected` or
-    `confirmed`. `values` are the selected rows of the history table."""
-    found = pd.concat([examined(values.drop_duplicates("case")), distributed(values)])
+def node_table(values: pd.DataFrame, entries: Iterable[Entry] = ()) -> pd.DataFrame:
+    """A row per session, test and node, by time: its `ratio` to its peers, the `high` end of the ratio's interval, and
+    whether it was `suspected` or `confirmed`. `values` are the selected rows of the history table. Full and short names
+    are the same node. Of a node that was replaced by the `entries` of the site's file, only sessions since then."""
+    found = one_name(pd.concat([examined(values.drop_duplicates("case")), distributed(values)]))
+    for entry in entries:
+        if isinstance(entry, Replacement):
+            found = found[~entry.ended(found)]
     return found.sort_values("session_time", ignore_index=True)
+
+
+def one_name(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the newest name of each node instead of all: a name with its domain and one without it are the
+    same node, unless two nodes of a session have the same short name."""
+    table = table.sort_values("session_time", kind="stable")
+    alike = [table["system"], table["node"].map(short)]
+    twice = table["node"].groupby([*alike, table["session"]]).transform("nunique") > 1
+    several = twice.groupby(alike).transform("any")
+    return table.assign(node=table["node"].where(several, table["node"].groupby(alike).transform("last")))
 
 
 def server_table(values: pd.DataFrame) -> pd.DataFrame:
@@ -46,7 +64,7 @@ def name_of(row: dict) -> str:
 def examined(cases: pd.DataFrame, servers: bool = False) -> pd.DataFrame:
     """The rows of node_table of those of the cases that examined the nodes of a run, or its servers of files."""
     found = pd.DataFrame(rows_of(cases, servers), columns=COLUMNS)
-    return found.astype({"suspected": bool, "confirmed": bool})
+    return found.astype({"ratio": float, "high": float, "suspected": bool, "confirmed": bool})
 
 
 def rows_of(cases: pd.DataFrame, servers: bool) -> Iterator[tuple]:
@@ -54,9 +72,9 @@ def rows_of(cases: pd.DataFrame, servers: bool) -> Iterator[tuple]:
         effect = orjson.loads(row["node_effects"])
         effect = effect.get("servers", {}) if servers else effect
         where = row["session"], row["session_time"], row["system"], name_of(row)
-        for node, (ratio, *_) in effect.get("values", {}).items():
+        for node, (ratio, _, high, *_) in effect.get("values", {}).items():
             named = node in effect.get("suspects", ()), node in effect.get("confirmed", ())
-            yield *where, node, ratio or nan, *named
+            yield *where, node, ratio or nan, (ratio and high) or nan, *named
 
 
 def distributed(values: pd.DataFrame) -> pd.DataFrame:
@@ -69,21 +87,26 @@ def distributed(values: pd.DataFrame) -> pd.DataFrame:
     rows = own.assign(
         ratio=relative.where(own["better"] == Better.HIGHER, 1 / relative),
         test=[f"{row['metric']}: {name_of(row)}, each node" for row in own.to_dict("records")],
+        high=nan,
         suspected=False,
         confirmed=False,
     )
     return rows[alike.transform("size") > 2][COLUMNS]
 
 
-def over_sessions(table: pd.DataFrame, last: int = LAST) -> pd.DataFrame:
+def over_sessions(table: pd.DataFrame, last: int = LAST, several_kinds: bool = False) -> pd.DataFrame:
     """A row per system, test and node of a node_table or server_table, the slowest first.
 
-    `ratio`, `low` and `high` are its effect over the `last` sessions of the test, `slow` whether it is slow in them by
-    the rules of statistics.nodes. `sessions` counts those that examined it, `suspected` and `confirmed` those that
-    named it; `since` is when the sessions began of which each named it up to its newest one, NaT if that did not;
-    `confirmed_now` is whether the newest one confirmed it."""
+    `ratio`, `low` and `high` are its effect over the `last` sessions of the test, compared with the nodes of its `kind`
+    (node_kinds, with `several_kinds`), which has the bandwidth `of_all` relative to the median node; `slow` is whether
+    it is slow in them by the rules of statistics.nodes. `sessions` counts those that examined it, `suspected` and
+    `confirmed` those that named it, if it was slow for its kind. `since` is when the first session named it, with no
+    two sessions after each other since then that did not, NaT without one; `confirmed_now` is whether the newest one
+    confirmed it.
+    `last_examined` is when the newest session that examined it began. `absent` counts the test's sessions since then;
+    after `last` of them nothing is known of the node today, and it is neither suspected nor confirmed."""
     found = [
-        of_test(rows, last).assign(system=str(system), test=str(test))
+        of_test(rows, last, several_kinds).assign(system=str(system), test=str(test))
         for (system, test), rows in table.groupby(["system", "test"])
     ]
     every = pd.concat(found) if found else pd.DataFrame(columns=["system", "test", "node", *OF_NODE])
@@ -92,42 +115,57 @@ def over_sessions(table: pd.DataFrame, last: int = LAST) -> pd.DataFrame:
 
 def summary(table: pd.DataFrame, cases: pd.DataFrame, last: int = LAST) -> pd.DataFrame:
     """A node_table over_sessions; `failed` counts failed jobs in which the node took part."""
-    found, failed = over_sessions(table, last), failures(cases)
+    found, failed = over_sessions(table, last, several_kinds=True), failures(cases)
     return found.assign(failed=[failed.get((row["system"], short(row["node"])), 0) for row in found.to_dict("records")])
 
 
 def as_servers(found: pd.DataFrame) -> pd.DataFrame:
     """A server_table over_sessions without what only nodes have."""
-    return found.drop(columns=["confirmed", "confirmed_now"]).rename(columns={"node": "server"})
+    return found.drop(columns=["confirmed", "confirmed_now", "kind", "of_all", "last_examined", "absent"]).rename(
+        columns={"node": "server"}
+    )
 
 
-def of_test(rows: pd.DataFrame, last: int) -> pd.DataFrame:
+def of_test(rows: pd.DataFrame, last: int, several_kinds: bool) -> pd.DataFrame:
     names = sorted(set(rows["node"]))
-    newest = rows["session_time"].rank(method="dense", ascending=False) <= last
-    now = rows[newest & (rows["ratio"] > 0)]
+    of_kind = kinds(rows)[names] if several_kinds else pd.Series(0, names)
+    newest = rows["session_time"].rank(method="dense", ascending=False)
+    now = rows[(newest <= last) & (rows["ratio"] > 0)]
     number = now["node"].map({name: number for number, name in enumerate(names)})
     times = pd.DataFrame(
         {UNIT: now["session"], CONDITION: "", FIRST: number, SECOND: number, SECONDS: 1 / now["ratio"]}
     )
-    unknown = pd.DataFrame({"ratio": nan, "low": nan, "high": nan, "suspect": False}, range(len(names)))
-    effect = effects(times, len(names)).nodes if len(times) else unknown
-    counts = pd.DataFrame([of_node(rows[rows["node"] == name]) for name in names])
+    unknown = pd.DataFrame({"ratio": nan, "low": nan, "high": nan, "level": 1.0, "suspect": False}, range(len(names)))
+    effect = effects(times, len(names), kinds=list(of_kind)).nodes if len(times) else unknown
+    level = rows["node"].map(dict(zip(names, np.minimum(effect["level"], 1))))
+    for_kind = rows["high"].fillna(rows["ratio"]) / level < SLOWER
+    named = rows.assign(**{name: rows[name] & ((level == 1) | for_kind) for name in ("suspected", "confirmed")})
+    absent = (newest - 1).groupby(rows["node"]).min().astype(int)
+    counts = pd.DataFrame([of_node(named[named["node"] == name], absent[name], last) for name in names])
     return counts.assign(
-        node=names, slow=effect["suspect"], **{name: effect[name] for name in ("ratio", "low", "high")}
+        node=names,
+        kind=of_kind.to_numpy(),
+        of_all=effect["level"],
+        slow=effect["suspect"],
+        **{name: effect[name] for name in ("ratio", "low", "high")},
     )
 
 
-def of_node(rows: pd.DataFrame) -> dict:
+def of_node(rows: pd.DataFrame, absent: int, last: int) -> dict:
     """Counts of a node's sessions."""
     sessions = rows.groupby("session_time")[["suspected", "confirmed"]].any()
-    clear = sessions.index[~sessions["suspected"]]
-    named = sessions[sessions.index > clear.max()] if len(clear) else sessions
+    clear = ~sessions["suspected"]
+    ended = sessions.index[clear & clear.shift(fill_value=False)]
+    named = sessions[sessions["suspected"] & (sessions.index > ended.max() if len(ended) else True)]
+    known = absent < last
     return {
         "sessions": len(sessions),
         "suspected": int(sessions["suspected"].sum()),
         "confirmed": int(sessions["confirmed"].sum()),
-        "since": named.index.min() if len(named) else pd.NaT,
-        "confirmed_now": bool(sessions["confirmed"].iloc[-1]),
+        "since": named.index.min() if known and len(named) else pd.NaT,
+        "confirmed_now": bool(known and sessions["confirmed"].iloc[-1]),
+        "last_examined": sessions.index[-1],
+        "absent": absent,
     }
 
 

@@ -138,8 +138,21 @@ class Maintenance(Entry, frozen=True, kw_only=True, tag="maintenance"):
         return self.is_at(table) & (began <= end) & (table["time"] >= begin)
 
 
-KINDS = {str(kind.__struct_config__.tag): kind for kind in (Acknowledgement, Acceptance, Expectation, Maintenance)}
-ANY_KIND = Acknowledgement | Acceptance | Expectation | Maintenance
+class Replacement(Entry, frozen=True, kw_only=True, tag="replaced"):
+    """The hardware of a node was replaced: sessions before `since` say nothing about it."""
+
+    node: str
+    since: date
+
+    def ended(self, table: pd.DataFrame) -> pd.Series:
+        """Which rows of a history.nodes.node_table are of the former node."""
+        named = (table["node"] == self.node) | (table["node"].str.partition(".")[0] == self.node)
+        return (table["system"] == self.system) & named & (table["session_time"].dt.date < self.since)
+
+
+EVERY_KIND = (Acknowledgement, Acceptance, Expectation, Maintenance, Replacement)
+KINDS = {str(kind.__struct_config__.tag): kind for kind in EVERY_KIND}
+ANY_KIND = Acknowledgement | Acceptance | Expectation | Maintenance | Replacement
 
 
 def parameter(table: pd.DataFrame, name: str) -> pd.Series:

@@ -322,8 +322,25 @@ def over_sessions(row: dict, confirmed: bool = False) -> str:
 def node_line(row: dict) -> str:
     """A node in a test, a row of history.nodes.summary."""
     failed = f", {counted(row['failed'], 'failed job')}" if row["failed"] else ""
+    state = f"{node_effect(row)}{over_sessions(row, row['confirmed_now'])}"
+    if row["absent"]:
+        missing = f"not examined in the last {counted(row['absent'], 'session')}, since {row['last_examined']:%Y-%m-%d}"
+        state = missing if pd.isna(row["ratio"]) else f"{state}; {missing}"
     return printable(
-        f"{row['node']}: {node_effect(row)}{over_sessions(row, row['confirmed_now'])}; suspected in "
-        f"{row['suspected']} and confirmed in {row['confirmed']} of {counted(row['sessions'], 'session')}{failed}; "
-        f"{row['test']}"
+        f"{row['node']}: {state}; suspected in {row['suspected']} and confirmed in {row['confirmed']} of "
+        f"{counted(row['sessions'], 'session')}{failed}; {row['test']}"
     )
+
+
+def kind_lines(found: pd.DataFrame) -> list[str]:
+    """A line for each kind of nodes that the sessions of a test show, of a history.nodes.summary; none for one kind."""
+    several = found.groupby(["system", "test"])["kind"].transform("nunique") > 1
+    lines = []
+    for (test, _), rows in found[several].groupby(["test", "kind"]):
+        named = sorted(rows["node"])
+        names = ", ".join(named[:SHOWN]) + (f" and {len(named) - SHOWN} more" if len(named) > SHOWN else "")
+        size = (
+            f"Kind of {counted(len(named), 'node')} with {rows['of_all'].median():.2f} of the median node's bandwidth"
+        )
+        lines.append(printable(f"{size}, compared with each other: {names}; {test}"))
+    return lines

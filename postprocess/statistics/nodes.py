@@ -34,7 +34,7 @@ class Effects:
     an interval of CONFIDENCE; `slow` of the `examined` units without a slower partner in which it reached less than
     SLOWER of that; `probability` that chance alone makes so many slow; `level`, the bandwidth of its kind to that of
     the median node; `alone`, whether fewer than FEWEST nodes are of its kind, so that it is compared with all and is no
-    suspect; `suspect`. NaN where nothing is known of the node.
+    suspect; `met`, its units with or without a slower partner; `suspect`. NaN where nothing is known of the node.
 
     `exceeding` is the share of times that noise alone makes slow. `withheld` states why slow nodes are no suspects,
     empty if they are: TOO_MANY, so that it is unknown which ones are the peers, or SOME_PARTNERS, with which alone they
@@ -128,7 +128,8 @@ def own_units(effect: np.ndarray, values: np.ndarray, partners: np.ndarray, kind
         of_kind = ~(effect[partners] > level[:, None] - log(SLOWER)) & np.isfinite(values)
         fastest = np.where(of_kind, values, inf).min(axis=1, initial=inf)
         least = np.where(np.isfinite(fastest), np.fmax(level, fastest), level)
-    return ~(effect[partners] > least[:, None] - log(SLOWER))
+    alone = partners == np.arange(len(partners))[:, None]
+    return alone | ~(effect[partners] > least[:, None] - log(SLOWER))
 
 
 def fitted(values: np.ndarray, partners: np.ndarray, kinds: np.ndarray) -> np.ndarray:
@@ -160,10 +161,11 @@ def judged(effect: np.ndarray, units: pd.DataFrame, kinds: np.ndarray, false_sus
     rest = units["time"].to_numpy() - explained(units, effect)
     exceeding = float(((rest > -log(SLOWER)).sum() + 1) / (len(rest) + 2))
     values, partners = by_node(units, len(effect))
+    met = np.isfinite(values).sum(axis=1)
     values[~own_units(effect, values, partners, kinds)] = nan
     values -= level[:, None]
     table = pd.DataFrame([of_node(row[np.isfinite(row)], exceeding, most) for row in values])
-    table = table.assign(level=np.exp(-level), alone=alone)
+    table = table.assign(level=np.exp(-level), alone=alone, met=met)
     by_chance = table["probability"] * len(effect) > false_suspicion
     unlikely = (table["high"] < SLOWER) & ~by_chance
     table["slower"] = unlikely & (table["fast"] <= MOST_FAST * table["examined"])

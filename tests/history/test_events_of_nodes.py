@@ -54,7 +54,17 @@ def found_in(tmp_path_factory):
 def named(slow, confirmed=(), names=("x0.cluster", "x1.cluster", "x9.cluster"), examined=range(NIGHTS)):
     """The table of nodes of which `slow` has the nights that named each, and `confirmed` those that confirmed it."""
     rows = [
-        (str(number), night(number), "local", "b_eff", name, 1.0, number in slow.get(name, ()), number in confirmed)
+        (
+            str(number),
+            night(number),
+            "local",
+            "b_eff",
+            name,
+            1.0,
+            1.0,
+            number in slow.get(name, ()),
+            number in confirmed,
+        )
         for number in examined
         for name in names
     ]

@@ -332,3 +332,19 @@ def test_an_older_suspect_is_confirmed_only_if_it_is_slow_for_its_kind():
         assert found.remarks[0] == (
             "6 nodes with the processor older reach 0.85 of the median node, and are compared with each other"
         )
+
+
+def test_why_a_node_was_not_examined_is_stated_where_it_is_true():
+    """Of four nodes two are slow: a fast one has only 4 of 12 matchings with the other fast one. In five matchings of
+    six nodes, none has enough; six are enough."""
+    plan = [[(0, 1), (2, 3)], [(0, 2), (1, 3)], [(0, 3), (1, 2)]] * 4
+    drawn = times(Machine(np.array([1.0, 1.0, 0.5, 0.5])), np.random.default_rng(1), silent, plan)
+    slower = nodes.examination(list("abcd"), {"matchings": drawn})
+    assert "Not examined, because the partner was slower in most matchings: 2 nodes" in slower.remarks
+    assert not any("too few" in remark for remark in slower.remarks)
+    five = nodes.examination(list("abcdef"), {"matchings": measured([1.0] * 6, count=5)})
+    assert five.verdict == Verdict.NOT_EXAMINED
+    drawn = measured([1.0] * 8, count=9)
+    without = (drawn["unit"] < "5") | ~drawn[["first", "second"]].eq(3).any(axis=1)
+    few = nodes.examination(list("abcdefgh"), {"matchings": drawn[without]})
+    assert "Not examined, because of too few matchings: 1 node" in few.remarks
