@@ -21,7 +21,7 @@ from .partitions import extras_of, refuse, say
 from .vocabulary import Extra
 
 WHOLE_NODES = "whole_nodes"  # the resource of a partition whose options complete a job, in ReFrame's `resources`
-# What ReFrame requests of a scheduler too little of, and the options of a usual site. docs/sites.md has the table.
+# What ReFrame requests of a scheduler too little of, and the options of a usual site. docs/schedulers.md has the table.
 INCOMPLETE = {
     "sge": ("no processes and no nodes of its own", ["-pe NAME {num_tasks}", "-l exclusive=true"]),
     "lsf": ("no processes", ["-n {num_tasks}", '-R "span[ptile={num_tasks_per_node}]"']),

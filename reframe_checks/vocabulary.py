@@ -2,7 +2,7 @@
 """The features and extras of a partition that checks may ask for. No other file spells their names.
 
 Checks use the names, `coffeecup site check` validates the names and values of every configuration, and the table in
-docs/sites.md repeats this table for readers (a test compares the two).
+docs/vocabulary.md repeats this table for readers (a test compares the two).
 """
 
 from enum import StrEnum
@@ -176,7 +176,7 @@ def schema_error(schema, value):
 
 
 def markdown():
-    """The table in docs/sites.md."""
+    """The table in docs/vocabulary.md."""
     rows = [(kind, word) for kind, words in (("feature", Feature), ("extra", Extra)) for word in words]
     return "\n".join(
         [

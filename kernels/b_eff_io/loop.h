@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many calls a process makes before the clock is read again, and when a pattern ends (paper, section 5.4;
- * docs/b_eff_io.md). Pure arithmetic; access.c reads the clock and agrees. */
+ * docs/b_eff_io_run.md). Pure arithmetic; access.c reads the clock and agrees. */
 #ifndef B_EFF_IO_LOOP_H
 #define B_EFF_IO_LOOP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counters of a node that a run reads before and after it: a row each. docs/counters.md has the same rows with
+/* The counters of a node that a run reads before and after it: a row each. docs/counter-list.md has the same rows with
  * their units, wrap-around, permissions and sources; postprocess/logs/counter_kinds.py says what a difference means. */
 #ifndef COFFEECUP_COUNTER_ROWS_H
 #define COFFEECUP_COUNTER_ROWS_H

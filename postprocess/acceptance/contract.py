@@ -123,7 +123,7 @@ def read_contract(path) -> Contract:
     except ValueError as unfit:  # nested too deeply, for example in itself
         raise ContractError(path, None, "", f"not valid YAML for a contract: {unfit}") from None
     if error:
-        refuse(path, root, error.instance_path, f"{error.message:.300}; docs/acceptance.md says what a contract holds")
+        refuse(path, root, error.instance_path, f"{error.message:.300}; docs/contract.md says what a contract holds")
     for number, clause in enumerate(content["clauses"]):
         check_clause(path, root, number, clause, [other["clause"] for other in content["clauses"][:number]])
     check_relations(path, root, content)
@@ -178,7 +178,7 @@ def parse(path: Path, text: str) -> tuple[Any, yaml.Node]:
     except TreeError as error:
         raise ContractError(path, error.line, "", error.problem) from None
     if root is None:
-        raise ContractError(path, None, "", "the file is empty; docs/acceptance.md says what a contract holds")
+        raise ContractError(path, None, "", "the file is empty; docs/contract.md says what a contract holds")
     return content, root
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a run by the times that their processes spent in I/O, or in computations between. docs/nodes.md explains
-which accesses tell something about a node."""
+"""The nodes of a run by the times that their processes spent in I/O, or in computations between. docs/slow-io.md
+explains which accesses tell something about a node."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a run: which are slow, how certain that is, and what cannot be told apart. docs/nodes.md explains it."""
+"""The nodes of a run: which are slow, how certain that is, and what cannot be told apart.
+docs/compare-nodes.md explains it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

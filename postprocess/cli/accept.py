@@ -50,7 +50,7 @@ SignedPage = Annotated[
     ),
 ]
 ContractFile = Annotated[
-    Path, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/acceptance.md describes it.")
+    Path, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/contract.md describes it.")
 ]
 
 

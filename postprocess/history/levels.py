@@ -3,7 +3,7 @@
 which deviations ended by themselves.
 
 Pure functions on arrays. A series is looked at after every session, as a nightly check does (history.looks). The
-threshold follows from the number of series and the promise of FALSE_ALARMS; docs/history.md states how well it is kept,
+threshold follows from the number of series and the promise of FALSE_ALARMS; docs/changes.md states how well it is kept,
 tests/evidence/bench_history.py and bench_real_year.py show it.
 """
 

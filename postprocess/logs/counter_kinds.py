@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The counters of nodes that kernels log (kernels/common/counter_rows.c): their units, and what it means if one counts
-during a run. docs/counters.md states where each comes from."""
+during a run. docs/counter-list.md states where each comes from."""
 
 from typing import NamedTuple
 

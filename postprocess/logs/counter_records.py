@@ -25,7 +25,7 @@ Readings = Annotated[list[Reading], Meta(min_length=2, max_length=3)]
 class CounterSource(Part):
     """What counts on at least one node."""
 
-    counter: Annotated[str, matching("[a-zA-Z0-9_]{1,64}"), about("[which counter](counters.md#the-counters)")]
+    counter: Annotated[str, matching("[a-zA-Z0-9_]{1,64}"), about("[which counter](counter-list.md)")]
     instance: Annotated[
         str, Meta(max_length=4096), about("such as `mlx5_0/1` or `0 package-0`; empty if there is only one")
     ]

@@ -36,9 +36,7 @@ EVERY = {
         "asks for it"
     ),
     "counters_time": "the nodes counted for no longer than the run took, and were idle for the time of the option",
-    "counter_names": (
-        "the counters are those of [this page](counters.md#the-counters); those that no node has have no source"
-    ),
+    "counter_names": ("the counters are those of [this page](counter-list.md); those that no node has have no source"),
     "counter_values": (
         "`counters.hosts` are as many as the run's hosts, and each has a value for each of its sources; each source "
         "is on a node"

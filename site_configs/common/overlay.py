@@ -22,7 +22,7 @@ from .tree import SiteError, load_configuration
 HEADER = """\
 # What coffeecup has to know about the system {name} beyond {file}.
 # Written by `coffeecup site overlay` on {host}, {date}. Keys are those of a partition in ReFrame's
-# configuration; docs/sites.md explains the extras. Every fact states its source, and a guess is marked LOOK.
+# configuration; docs/vocabulary.md explains the extras. Every fact states its source, and a guess is marked LOOK.
 partitions:
 """
 SOURCES = {"slurm": "scontrol", "squeue": "scontrol", "pbs": "qstat and pbsnodes", "pbspro": "qstat and pbsnodes"}

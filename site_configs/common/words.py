@@ -6,7 +6,7 @@ import difflib
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.reframe_checks.vocabulary import Extra, Feature, schema_error
 
-TABLE = "the vocabulary is in docs/sites.md"
+TABLE = "the vocabulary is in docs/vocabulary.md"
 
 
 def findings(site):

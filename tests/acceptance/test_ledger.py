@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manipulations of sessions by an interested party: the contract is not proven, with one sentence that says why.
-docs/acceptance.md lists them, and what nothing here detects. test_binding.py manipulates runs, test_ledger_lines.py
-ledgers."""
+docs/evidence/acceptance.md lists them, and what nothing here detects. test_binding.py manipulates runs,
+test_ledger_lines.py ledgers."""
 
 import json
 import re

@@ -63,7 +63,7 @@ def tree(tmp_path_factory):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     before = hashes(folder)
-    for step in documented.steps(ROOT / "docs" / "add-a-benchmark.md"):
+    for step in documented.steps(*documented.ADD_A_BENCHMARK):
         if isinstance(step, documented.File):
             assert not (folder / step.path).exists()
             step.follow(folder, {})

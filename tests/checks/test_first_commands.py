@@ -69,7 +69,7 @@ def cluster(tmp_path):
 
 def pages():
     """All but those whose examples are tests of other suites."""
-    return [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.stem != "any-suite")]
+    return [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").rglob("*.md")) if path.stem != "any-suite")]
 
 
 def examples():

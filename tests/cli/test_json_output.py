@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --json prints has exactly the fields and types that docs/machines.md lists, for every command that has the
+"""What --json prints has exactly the fields and types that docs/json-*.md list, for every command that has the
 option."""
 
 import json
@@ -16,7 +16,7 @@ from contracts_made import begin
 from logs_made_b_eff import AVERAGED, averaged_log
 from sessions_made import case, database, each_night, night, session, steady
 
-PAGE = ROOT / "docs" / "machines.md"
+PAGES = sorted((ROOT / "docs").glob("json-*.md"))
 SERIES_TEXT = ("benchmark", "system", "partition", "environ", "node", "file_system", "settings", "metric")
 IS = {
     "text": lambda value: isinstance(value, str),
@@ -30,7 +30,7 @@ IS = {
 def tables():
     """Heading to the rows of its table: (path of a field, type)."""
     found = {}
-    for section in re.split(r"^##+ ", PAGE.read_text(), flags=re.MULTILINE)[1:]:
+    for section in re.split(r"^#+ ", "\n".join(page.read_text() for page in PAGES), flags=re.MULTILINE)[1:]:
         heading = section.partition("\n")[0]
         for part in re.split(r"^(?=\*[\w ]+\* is )", section, flags=re.MULTILINE):
             shared = re.match(r"\*([\w ]+)\* is ", part)
@@ -92,7 +92,7 @@ def check(content, name):
     for path, value in leaves(content):
         below = {known: r"([.\[].*)?" if kind.startswith("any") else "" for known, kind in fields.items()}
         fits = [known for known in fields if re.fullmatch(pattern(known) + below[known], path)]
-        assert len(fits) == 1, f"{name}: {path} is in {len(fits)} rows of docs/machines.md"
+        assert len(fits) == 1, f"{name}: {path} is in {len(fits)} rows of docs/json-*.md"
         kind = fields[fits[0]]
         assert (kind.endswith("?") and value is None) or IS[kind.rstrip("?")](value), (
             f"{name}: {path} is {value!r}, not {kind}"

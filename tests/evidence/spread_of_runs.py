@@ -4,7 +4,7 @@ alone, and of each message length with its share of b_eff; and the round trips t
 
     .venv/bin/python tests/evidence/spread_of_runs.py LOG...
 
-docs/b_eff.md says how its logs were made. The figures are printed, nothing is asserted.
+docs/evidence/b_eff.md says how its logs were made. The figures are printed, nothing is asserted.
 """
 
 import argparse

@@ -48,7 +48,7 @@ def test_even_numbers_of_processes_agree(ours, processes):
 
 @pytest.mark.parametrize("processes", [2, 5, 33])
 def test_formula_of_the_original_agrees_on_any_number_of_processes(ours, processes):
-    """The paper's formula differs from it on odd numbers: see docs/b_eff.md."""
+    """The paper's formula differs from it on odd numbers: see docs/evidence/b_eff.md."""
     assert value(ours(processes), "b_eff_release_3_6") == pytest.approx(ORIGINAL.loc[processes, "b_eff"], rel=TOLERANCE)
 
 

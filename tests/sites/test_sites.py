@@ -27,7 +27,7 @@ def test_configuration_is_valid_for_reframe(path, tmp_path):
 def test_readme_shows_the_table_that_checks_use():
     """One table: reframe_checks/vocabulary.py. `python -c 'from coffeecup.reframe_checks import vocabulary;
     print(vocabulary.markdown())'`"""
-    assert vocabulary.markdown() in (ROOT / "docs" / "sites.md").read_text()
+    assert vocabulary.markdown() in (ROOT / "docs" / "vocabulary.md").read_text()
 
 
 def test_every_word_of_the_table_is_used_by_a_check():

@@ -11,6 +11,7 @@ from pathlib import Path
 from builds import ROOT
 from conftest import COFFEECUP
 
+ADD_A_BENCHMARK = [ROOT / "docs" / name for name in ("add-a-benchmark.md", "add-figures-and-a-check.md")]
 BLOCK = re.compile(
     r"^```(?P<kind>\S+)(?: (?P<language>\S+))?\n(?::caption: (?P<caption>\S+)\n)?(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -49,10 +50,10 @@ class Command:
         )
 
 
-def steps(page):
-    """The files and commands of a page, in order."""
+def steps(*pages):
+    """The files and commands of pages, in order."""
     found = []
-    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+    for block in (block for page in pages for block in BLOCK.finditer(page.read_text(encoding="utf-8"))):
         if block["caption"]:
             found.append(File(block["caption"], block["text"]))
         elif block["kind"] == "console":
@@ -74,6 +75,6 @@ def environment(**more):
 
 
 def groups_of_nodes():
-    """The commands of docs/nodes.md that write the groups of nodes which Slurm knows."""
-    text = (ROOT / "docs" / "nodes.md").read_text()
+    """The commands of docs/compare-nodes.md that write the groups of nodes which Slurm knows."""
+    text = (ROOT / "docs" / "compare-nodes.md").read_text()
     return text[text.index("    scontrol show topology") : text.index("> /centre/node-groups")]

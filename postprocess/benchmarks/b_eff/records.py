@@ -169,7 +169,7 @@ class Budget(Record, kw_only=True):
 
 
 class Stop(Record):
-    """Written if a run ends early ([when](b_eff.md#how-long-it-takes)): nothing from this repetition, pattern and
+    """Written if a run ends early ([when](b_eff_run.md#how-long-it-takes)): nothing from this repetition, pattern and
     length on was measured."""
 
     key = ("repetition", "pattern", "message_bytes")

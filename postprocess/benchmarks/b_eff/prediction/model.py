@@ -7,7 +7,7 @@ when its most loaded link is. At the longest messages:
     T(L) = software time + latency + (L + 16 byte) * max over links (messages / bandwidth)
 
 calibration.py has the formula for all lengths. 16 byte are the header that SimGrid's SMPI adds as well, so that both
-can be compared; docs/predict.md shows how well they agree. Averages are those of reduction.py.
+can be compared; docs/evidence/predict.md shows how well they agree. Averages are those of reduction.py.
 """
 
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ from coffeecup.postprocess.show.units import MBYTE, MIB
 from coffeecup.postprocess.show.words import digits
 
 # Published over predicted values, least and most: of designs from published figures alone and of fitted ones, and at
-# L_max of the fitted ones (reference_values/published/b_eff_designs.yaml, docs/predict.md).
+# L_max of the fitted ones (reference_values/published/b_eff_designs.yaml, docs/evidence/predict.md).
 PAPER = "published over predicted values of the T3E, the SR 8000 and the SR 2201 in the paper's Table 1"
 AT_L_MAX = (0.82, 1.11)
 PUBLISHED = {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictions beside Table 1 of the paper: of designs from published figures alone, and of designs that were fitted to
-rows of the table. The table of docs/predict.md has these rows, and the error bands are those that it needs.
+rows of the table. The table of docs/evidence/predict.md has these rows, and the error bands are those that it needs.
 
     .venv/bin/pytest -s tests/benchmarks/b_eff/prediction/test_predict_published.py
 
@@ -45,7 +45,7 @@ def table():
 
 def test_page_has_these_numbers(table):
     """Published / predicted (predicted over published - 1), by the columns of the page."""
-    page = (ROOT / "docs" / "predict.md").read_text()
+    page = (ROOT / "docs" / "evidence" / "predict.md").read_text()
 
     def cell(values, name):
         if name not in values:
@@ -80,7 +80,7 @@ def test_bands_are_those_of_the_table(table):
 
 def test_no_fit_to_one_machine_holds_for_the_other(table):
     """The mean factor by which one machine's b_eff is less than predicted, applied to the other, which took no part in
-    the fit: too little for the SR 8000, too much for the T3E, as docs/predict.md says."""
+    the fit: too little for the SR 8000, too much for the T3E, as docs/evidence/predict.md says."""
     ratios = defaultdict(list)
     for (system, kind, _), values in table.items():
         if kind == "fitted":

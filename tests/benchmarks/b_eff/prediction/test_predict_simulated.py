@@ -4,7 +4,7 @@ own routes. Skipped where SimGrid is not.
 
     .venv/bin/pytest -m "" -s tests/benchmarks/b_eff/prediction/test_predict_simulated.py
 
-prints the table of docs/predict.md."""
+prints the table of docs/evidence/predict.md."""
 
 import json
 import statistics
