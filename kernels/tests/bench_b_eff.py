@@ -27,8 +27,8 @@ HPCC_BYTES = 8
 L_MAX_SHARE = 128  # of the memory per process, in b_eff
 BUFFER_MESSAGES = 8  # messages of L_max in each of the two buffers of a process
 SHORTEST_L_MAX = 4 << 20
-# A machine changes its state in the course of seconds (docs/evidence/b_eff.md). Many short runs of a single ring meet it
-# in the same state on both sides; on two processes all rings are alike.
+# A machine changes its state in the course of seconds (docs/evidence/b_eff.md). Many short runs of a single ring meet
+# it in the same state on both sides; on two processes all rings are alike.
 RING = ["--patterns", "random,ping_pong", "--random-patterns", 1, "--repetitions", 1]
 ROUNDS = 5
 HPCC_INPUT = """HPLinpack benchmark input file

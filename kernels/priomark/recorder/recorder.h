@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder: a library that is preloaded into a program and records its requests to files (docs/priomark_recording.md).
- * The program must not be affected. Each file operation that the program calls in libc (opens.c, transfers.c,
- * streams.c) is passed on unchanged. Recording keeps errno, takes no lock, allocates no heap memory and calls only
- * functions that are safe in a signal handler, so that calls in handlers, in threads that are being cancelled and
- * between fork and exec are recorded as well. */
+/* The recorder: a library that is preloaded into a program and records its requests to files
+ * (docs/priomark_recording.md). The program must not be affected. Each file operation that the program calls in libc
+ * (opens.c, transfers.c, streams.c) is passed on unchanged. Recording keeps errno, takes no lock, allocates no heap
+ * memory and calls only functions that are safe in a signal handler, so that calls in handlers, in threads that are
+ * being cancelled and between fork and exec are recorded as well. */
 #ifndef RECORDER_H
 #define RECORDER_H
 

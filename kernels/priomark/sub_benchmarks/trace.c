@@ -41,8 +41,8 @@ static glob_t find_traces(const struct priomark *run)
     snprintf(pattern, sizeof pattern, S_ISDIR(status.st_mode) ? "%s/*.trace" : "%s", place);
     /* The name of a file is used literally. */
     if (glob(pattern, S_ISDIR(status.st_mode) ? 0 : GLOB_NOCHECK | GLOB_NOESCAPE, NULL, &names) != 0)
-        priomark_refuse(run, "recording", "'%.200s' contains no *.trace; record a program into it (docs/priomark_recording.md)",
-                        place);
+        priomark_refuse(run, "recording",
+                        "'%.200s' contains no *.trace; record a program into it (docs/priomark_recording.md)", place);
     return names;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the recorder writes and the replay reads (docs/priomark_recording.md): names instead of this machine's numbers. */
+/* What the recorder writes and the replay reads (docs/priomark_recording.md): names instead of this machine's numbers.
+ */
 #ifndef PRIOMARK_TRACE_FORMAT_H
 #define PRIOMARK_TRACE_FORMAT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a recorded program's requests from a trace (docs/priomark_recording.md). A trace comes from elsewhere and may contain
- * anything: what is returned has been checked, so that a replay needs no checks. */
+/* Reads a recorded program's requests from a trace (docs/priomark_recording.md). A trace comes from elsewhere and may
+ * contain anything: what is returned has been checked, so that a replay needs no checks. */
 #ifndef PRIOMARK_TRACE_READ_H
 #define PRIOMARK_TRACE_READ_H
 
