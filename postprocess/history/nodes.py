@@ -136,7 +136,7 @@ def of_test(rows: pd.DataFrame, last: int, several_kinds: bool) -> pd.DataFrame:
         {UNIT: now["session"], CONDITION: "", FIRST: number, SECOND: number, SECONDS: 1 / now["ratio"]}
     )
     unknown = pd.DataFrame({"ratio": nan, "low": nan, "high": nan, "level": 1.0, "suspect": False}, range(len(names)))
-    effect = effects(times, len(names), kinds=list(of_kind)).nodes if len(times) else unknown
+    effect = effects(times, len(names), kinds=[str(kind) for kind in of_kind]).nodes if len(times) else unknown
     level = rows["node"].map(dict(zip(names, np.minimum(effect["level"], 1))))
     for_kind = rows["high"].fillna(rows["ratio"]) / level < SLOWER
     named = rows.assign(**{name: rows[name] & ((level == 1) | for_kind) for name in ("suspected", "confirmed")})

@@ -27,12 +27,14 @@ from coffeecup.postprocess.statistics.nodes import effects
 
 SPEEDS = ((1, 0.5), (1, 0.8), (5, 0.5), (5, 0.8), (1, 0.9), (5, 0.9))
 OF_GOAL, OF_GOAL_FILES = 0.8, 0.5  # speeds up to this one have to be found
+OLDER = 0.85  # bandwidth of nodes of an older kind to that of the others
 FOUND, FALSE = 0.95, 0.05
 
 
 @dataclass(frozen=True)
 class Network:
-    """`known`: the groups of the nodes are known, and each is examined within itself."""
+    """`known`: the groups of the nodes are known, and each is examined within itself. `older` is the share of nodes of
+    an older kind with OLDER of the bandwidth, which the log states."""
 
     name: str
     nodes: int
@@ -40,13 +42,16 @@ class Network:
     trunk: float = np.inf
     known: bool = False
     goal: float = OF_GOAL
+    older: float = 0
 
     def examined(self, rng, slow: int, speed: float, noise: Callable) -> tuple[set[int], set[int]]:
         """The slow nodes of a machine, and the suspects."""
         speeds, truth = planted(rng, self.nodes, slow, speed)
         plan = within_leaves(rng, self.nodes, self.leaf) if self.known and self.leaf else matchings(rng, self.nodes)
+        is_older = rng.permutation(self.nodes) < self.older * self.nodes
+        speeds = np.where(is_older, OLDER, 1) * speeds
         drawn = times(Machine(speeds, self.leaf, self.trunk), rng, noise, plan)
-        return truth, set(effects(drawn, self.nodes).suspects)
+        return truth, set(effects(drawn, self.nodes, kinds=[str(old) for old in is_older]).suspects)
 
     @property
     def noise(self) -> list:
@@ -79,6 +84,7 @@ NETWORKS = (
     Network("fat tree 2:1, groups known", 256, 16, 8, known=True),
     Network("fat tree 4:1, groups known", 64, 16, 4, known=True),
 )
+GENERATIONS = tuple(Network(f"crossbar, {older:.0%} of the nodes older", 64, older=older) for older in (0.1, 0.3, 0.5))
 PHASES = ((WRITES, 15), (READS, 15), (COMPUTATIONS, 9))
 FILES = (*(Files(nodes) for nodes in (16, 64, 256)), *(Files(nodes, "phases of FTIO", PHASES) for nodes in (16, 64)))
 BLIND = (Network("fat tree 2:1, groups unknown", 64, 16, 8), Network("fat tree 4:1, groups unknown", 64, 16, 4))
@@ -103,7 +109,7 @@ def cases_of(networks: Sequence, options: argparse.Namespace) -> list[tuple]:
 
 def main() -> int:
     options = parsed(__doc__, healthy=300, planted=20, seed=20261122)
-    cases = cases_of((*NETWORKS, *FILES, *BLIND), options)
+    cases = cases_of((*NETWORKS, *GENERATIONS, *FILES, *BLIND), options)
     goals = Goals()
     columns = "network; nodes; slow nodes; their bandwidth; runs; found; false names; runs with one"
     header(__doc__.split(":")[0], columns)

@@ -17,6 +17,8 @@ from logs_made_nodes import matched_log
 
 from coffeecup.postprocess.benchmarks import node_figures, nodes
 from coffeecup.postprocess.benchmarks.b_eff.nodes import matchings as matchings_of_b_eff
+from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import time_of
+from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Confirmation
 from coffeecup.postprocess.benchmarks.nodes import Verdict
 from coffeecup.postprocess.benchmarks.scoring import score_log, score_logs
 from coffeecup.postprocess.statistics.nodes import second_ratio
@@ -83,6 +85,21 @@ def test_a_suspect_is_confirmed_below_95_percent_of_good_nodes(tmp_path, speed, 
     assert found.verdict == (Verdict.CONFIRMED if confirmed else Verdict.SUSPECTS)
     denied = [remark for remark in found.remarks if "did not confirm" in remark]
     assert len(denied) == (not confirmed) and all("0.96 of good nodes" in remark for remark in denied)
+
+
+@pytest.mark.parametrize(("own", "partner", "ratio"), [(1.25, 1.0, 0.8), (1.0, 1.25, 0.8), (1.04, 1.0, 1 / 1.04)])
+def test_a_suspect_that_is_slow_in_one_direction_has_the_time_of_the_slower_process(own, partner, ratio):
+    """Of two processes on each node one pair has these times, the other one the same: both count by their slower
+    process. A third process of the second node rests."""
+    pairs = {(3, 0): (own, partner), (3, 1): (own, partner), (0, 1): (1.0, 1.0)}
+    records = [
+        Confirmation(0, 3, repetition, "all", list(pair), 1000, 3, [first, first, second, second, None])
+        for repetition in (1, 2, 3)
+        for pair, (first, second) in pairs.items()
+    ]
+    [good] = {time_of(record) for record in records if 3 not in record.pair}
+    [slow] = {time_of(record) for record in records if 3 in record.pair}
+    assert good / slow == pytest.approx(ratio)
 
 
 def test_what_the_kernel_measured_again_accuses_nobody_by_itself(tmp_path):

@@ -64,8 +64,12 @@ def again(log: Log[Plan], names: list[str]) -> dict[str, float]:
 
 
 def time_of(record: Confirmation) -> float:
-    """The geometric mean over the processes of a pair, without those that rest."""
-    return float(np.exp(np.mean(np.log([seconds for seconds in record.seconds if seconds]))))
+    """The geometric mean over the processes of a pair of the time of the slower one of each process and its
+    counterpart, as in a matching: a node that only sends or only receives slowly is slow. Those without a counterpart
+    rest, so the first node has as many times as the second one."""
+    seconds = [seconds for seconds in record.seconds if seconds is not None]
+    first, second = np.array(seconds).reshape(2, -1)
+    return float(np.exp(np.mean(np.log(np.maximum(first, second)))))
 
 
 def labelled(table: pd.DataFrame, record: Matching) -> pd.DataFrame:
