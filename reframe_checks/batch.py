@@ -129,12 +129,27 @@ def slurm_cores(node):
 
 
 def of_pbs(partition):
-    """Nodes, cores and time limit of the queue that `access` names."""
-    queue = pbs_queues().get(option(partition.access, "-q"))
+    """Nodes, cores and time limit of the queue that `access` names, of PBS' default queue if it names none."""
+    queue = pbs_queues().get(option(partition.access, "-q") or pbs_default_queue())
     if queue is None:
         return {}
     found = {Extra.NUM_NODES: queue["nodes"], Extra.CORES_PER_NODE: queue["cores"]}
     return {**found, Extra.MAX_MINUTES: queue["minutes"]} if queue["minutes"] else found
+
+
+def pbs_json(what, *command):
+    """The objects that a command of PBS lists as `what`; empty if it does not answer with JSON."""
+    try:
+        return json.loads(ask(*command, "-F", "json") or "{}").get(what, {})
+    except json.JSONDecodeError:
+        return {}
+
+
+@functools.cache
+def pbs_default_queue():
+    """The queue of jobs that name none; None if the server has no such queue or does not answer."""
+    servers = pbs_json("Server", "qstat", "-Bf").values()
+    return next((server["default_queue"] for server in servers if "default_queue" in server), None)
 
 
 @functools.cache
@@ -143,8 +158,7 @@ def pbs_queues():
 
     From qstat and pbsnodes: queues that are started and execute, each with all nodes, unless nodes belong to it alone.
     """
-    queues = json.loads(ask("qstat", "-Qf", "-F", "json") or '{"Queue": {}}').get("Queue", {})
-    nodes = json.loads(ask("pbsnodes", "-a", "-F", "json") or '{"nodes": {}}').get("nodes", {})
+    queues, nodes = pbs_json("Queue", "qstat", "-Qf"), pbs_json("nodes", "pbsnodes", "-a")
     found = {}
     for name, queue in queues.items():
         if queue.get("queue_type") != "Execution" or queue.get("started") != "True" or queue.get("enabled") != "True":

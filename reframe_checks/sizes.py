@@ -152,9 +152,12 @@ def unknown(partition, per_device=False):
     missing = missing_sizes(partition, per_device)
     if not missing:
         return ""
+    of_pbs = partition.scheduler.registered_name in ("pbs", "pbspro") and Extra.NUM_NODES in missing
+    queue = "name a queue that runs jobs in `access` (-q NAME; `qstat -Q` lists type Exec), " if of_pbs else ""
+    extras = ", ".join(f"{str(extra)!r}: N" for extra in missing)
     return (
         f"partition {partition.fullname!r}: neither its configuration nor its scheduler states "
-        f"{' and '.join(missing.values())}; add extras {{{', '.join(f'{str(extra)!r}: N' for extra in missing)}}}, or "
+        f"{' and '.join(missing.values())}; {queue}add extras {{{extras}}}, or "
         f"write an overlay with `coffeecup site overlay`; the extra '{Extra.KERNELS}': [] leaves the partition out"
     )
 

@@ -26,7 +26,7 @@ from kernel_runs import good
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 
-pytest_plugins = ["b_eff_runs", "priomark_runs"]  # fixtures of the tests of kernels
+pytest_plugins = ["b_eff_runs", "priomark_runs", "foreign_made"]  # fixtures of several files
 LOCAL = ROOT / "site_configs" / "local" / "settings.py"
 CHECKS = ROOT / "reframe_checks"
 COFFEECUP = Path(sys.executable).with_name("coffeecup")

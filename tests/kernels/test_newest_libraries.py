@@ -8,6 +8,7 @@ from dataclasses import replace
 import builds
 import pytest
 from builds import ROOT
+from conftest import COFFEECUP
 from ftio_runs import assert_right
 from kernel_runs import good, of_kind, records
 from priomark_runs import EVERYTHING
@@ -36,6 +37,13 @@ def run(mpi, folder, kernel, *options):
     return log
 
 
+def version_of(name):
+    """Of a library in the constraints file."""
+    constraints = (ROOT / "site_configs" / "local" / "constraints.txt").read_text()
+    [version] = re.findall(rf"^{name}==([\d.]+)$", constraints, re.MULTILINE)
+    return version
+
+
 def component_and_hints(log):
     """What the log states, and whether the library reported hints of ROMIO."""
     [stated] = of_kind(log, "mpi_io")
@@ -45,8 +53,7 @@ def component_and_hints(log):
 
 def test_b_eff_states_the_library_and_how_it_copies(mpi, tmp_path):
     stated = records(run(mpi, tmp_path, "b_eff", *SMALL_MESSAGES))[0]
-    constraints = (ROOT / "site_configs" / "local" / "constraints.txt").read_text()
-    [version] = re.findall(rf"^{mpi.name}==([\d.]+)$", constraints, re.MULTILINE)
+    version = version_of(mpi.name)
     assert stated["build"]["mpi_library"] == f"{NAMES[mpi.name]} {version}"
     assert re.match(rf"{NAMES[mpi.name]}\b.*\b{re.escape(version)}", stated["mpi"]["library"])
     assert stated["mpi"]["single_copy"] == SINGLE_COPY[mpi.name]
@@ -59,6 +66,24 @@ def test_single_copies_that_are_switched_off_are_not_stated(tmp_path):
     mpi = replace(builds.newest_kernels("openmpi"), settings={"OMPI_MCA_smsc": "^cma"})
     log = run(mpi, tmp_path, "b_eff", *SMALL_MESSAGES)
     assert records(log)[0]["mpi"]["single_copy"] is None
+
+
+def test_kernel_for_the_mpi_abi_states_the_interface_and_the_library_that_runs(tmp_path):
+    """It requires no other MPI library than the one that any implementation of the ABI provides."""
+    tools = builds.WHEELS / "mpich" / "bin"
+    if not (tools / "mpicc_abi").exists():
+        pytest.skip(f"{tools} has no mpicc_abi: site_configs/local/setup test installs it")
+    only = "-DCOFFEECUP_BENCHMARKS=b_eff"
+    mpi = builds.kernels_of("abi", tools / "mpicc_abi", tools / "mpirun", only, folder="tests-newest")
+    needed = re.findall(r"NEEDED.*\[(libmp\S+)\]", builds.good(builds.run(["readelf", "-d", mpi.bin / "b_eff"])).stdout)
+    assert needed == ["libmpi_abi.so.1"]
+    log = run(mpi, tmp_path, "b_eff", *SMALL_MESSAGES)
+    stated = records(log)[0]
+    assert stated["build"]["mpi_library"] == "MPI ABI 1.0"
+    assert re.match(rf"MPICH Version:\s+{re.escape(version_of('mpich'))}", stated["mpi"]["library"])
+    page = tmp_path / "report.html"
+    builds.good(builds.run([COFFEECUP, "report", log, "-o", page]))
+    assert re.search(r"MPICH Version:.*; compiled with MPI ABI 1\.0; standard", page.read_text(), re.DOTALL)
 
 
 def test_b_eff_io_states_the_component_and_its_hints(mpi, tmp_path):

@@ -7,78 +7,16 @@ Slurm is in test_slurm.py, where a real one answers.
 """
 
 import json
-import os
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
-import builds
 import logs_made
 import logs_made_b_eff
 import pytest
-import yaml
-from builds import OPEN_MPI, executable
-from check_runs import configuration, references
-from conftest import COFFEECUP
-from test_site_commands import NODES, QUEUES
-
-from coffeecup.reframe_checks.vocabulary import OVERLAY, schema_error
-
-SCHEDULERS = ("scontrol", "sinfo", "squeue", "qstat", "pbsnodes", "bhosts")
-# What another check depends on is listed below it.
-CASE = re.compile(
-    r"^(?:- | +\^)(\w+)(?: %file_system=(\w+))? %num_processes=(\w+) /\w+ @\w+:(\w+)\+(\S+)$", re.MULTILINE
-)
-
-LOGIN = {"name": "login", "scheduler": "local", "launcher": "local", "environs": ["builtin", "gnu"]}
-ENVIRONMENTS = [
-    {"name": "gnu", "cc": "gcc"},  # no MPI
-    {"name": "gnu-mpi", "cc": "mpicc"},
-    {"name": "vendor", "cc": "no-such-compiler", "features": ["mpi", "openmp"]},
-    {"name": "other", "cc": "no-such-compiler", "features": ["mpi"]},
-]
-
-
-def partition(name, scheduler, launcher, environs=("builtin", "gnu", "gnu-mpi"), **more):
-    return {"name": name, "scheduler": scheduler, "launcher": launcher, "environs": list(environs), **more}
-
-
-PBS = partition("batch", "pbspro", "mpiexec", access=["-q workq", "-A project"], max_jobs=100)
-LSF = partition("batch", "lsf", "lrun", access=["-q normal"], features=["cpu", "remote"])
-SLURM = partition("batch", "slurm", "srun", access=["-p cpu"], features=["cpu", "remote"], max_jobs=100)
-CPUS = {"num_cpus": 16, "num_cpus_per_core": 2}
-KNOWN = partition("mc", "squeue", "srun", ["builtin", "vendor"], processor=CPUS, features=["mc"])
-
-
-def of_cores(name="p", cores=8, nodes=2, environs=("gnu-mpi",), **extras):
-    """A partition that states its cores and nodes."""
-    return partition(name, "squeue", "srun", environs, extras={"cores_per_node": cores, "num_nodes": nodes} | extras)
-
-
-@pytest.fixture
-def foreign(tmp_path, reframe):
-    """Runs ReFrame with a configuration of these partitions; the schedulers of the machine at hand do not answer, but
-    for what `answers` gives."""
-
-    def run(partitions, *options, answers=(), listing=True):
-        file = configuration(tmp_path, *partitions, environments=ENVIRONMENTS, of="centre")
-        for command in SCHEDULERS:
-            script = f"cat <<'EOF'\n{dict(answers)[command]}\nEOF" if command in dict(answers) else "exit 1"
-            executable(tmp_path / "stubs" / command, script)
-        path = {"PATH": f"{tmp_path}/stubs:{reframe.environment()['PATH']}"}
-        session = reframe(*(["-LC"] if listing else []), *options, config=file, env=path)
-        cases = {
-            (check, where, environment, int(size) if size.isdigit() else size)
-            for check, _, size, where, environment in CASE.findall(session.output)
-        }
-        of_b_eff = sorted(case[1:] for case in cases if case[0] == "b_eff")
-        return SimpleNamespace(session=session, cases=cases, b_eff=of_b_eff, file=file, path=path)
-
-    return run
-
-
-OF_PBS = (("qstat", json.dumps(QUEUES)), ("pbsnodes", json.dumps(NODES)))  # 3 nodes of 128
+from builds import OPEN_MPI
+from check_runs import references
+from foreign_made import CASE, KNOWN, LOGIN, LSF, OF_PBS, PBS, QUEUES, SLURM, of_cores, partition
 
 
 def test_pbs_states_nodes_and_cores_and_login_nodes_are_skipped_once(foreign):
@@ -88,6 +26,23 @@ def test_pbs_states_nodes_and_cores_and_login_nodes_are_skipped_once(foreign):
     assert {where for _, where, _, _ in made.cases} == {"batch"}
     assert made.session.output.count("no check runs on login nodes: skipping centre:login") == 1
     assert made.session.output.count("environments without MPI are left out: builtin, gnu") == 1
+
+
+# qstat -Bf -F json: display_statserver() in src/cmds/qstat.c of OpenPBS
+@pytest.mark.parametrize("default", ["workq", "route", "unknown", None])
+def test_pbs_partition_without_a_queue_has_the_default_one(foreign, default):
+    """If that runs jobs: a queue that routes them has no nodes. Otherwise the message says how to name one."""
+    server = json.dumps({"Server": {"pbs": {"scheduling": "True", "default_queue": default}}}) if default else "no JSON"
+    answers = (("qstat", {"-Qf": json.dumps(QUEUES), "-Bf": server}), OF_PBS[1])
+    made = foreign([PBS | {"access": ["-A project"]}], answers=answers)
+    if default == "workq":
+        assert made.b_eff == [("batch", "gnu-mpi", 128), ("batch", "gnu-mpi", 256), ("batch", "gnu-mpi", 384)]
+    else:
+        assert made.session.returncode == 1 and not made.cases
+        assert (
+            "states the number of nodes and the number of cores of a node; name a queue that runs jobs in `access` "
+            "(-q NAME; `qstat -Q` lists type Exec), add extras" in made.session.output
+        )
 
 
 def test_pbs_job_script_asks_for_all_nodes(foreign, tmp_path):
@@ -294,94 +249,6 @@ def test_io_checks_ask_for_no_more_than_the_partition_grants(foreign, tmp_path):
     requested = foreign(partitions, *dry, "-S", "priomark.time_limit=13m", listing=False).session
     lower = {("priomark", 1440): "0:13:0", ("priomark", 12): "", ("priomark", 10): ""}
     assert asked(requested) == LIMITS | lower
-
-
-# The overlay
-
-
-@pytest.fixture
-def overlay(foreign):
-    """Writes an overlay of a configuration; `answers` as for `foreign`."""
-
-    def run(partitions, answers=()):
-        made = foreign(partitions, "--system=centre", answers=answers)
-        done = builds.run([COFFEECUP, "site", "overlay", made.file, "--system=centre"], env=os.environ | made.path)
-        file = made.file.with_name("centre.coffeecup.yaml")
-        return SimpleNamespace(code=done.returncode, text=done.stdout + done.stderr, file=file)
-
-    return run
-
-
-def test_overlay_has_the_facts_of_the_scheduler_and_needs_it_no_more(overlay, foreign):
-    made = overlay([LOGIN, PBS], OF_PBS)
-    assert made.code == 0, made.text
-    entries = yaml.safe_load(made.file.read_text())["partitions"]
-    facts = {"num_nodes": 3, "cores_per_node": 128, "max_minutes": 1440, "max_nodes": 3}
-    assert entries["login"] == {"features": ["login"]}
-    assert entries["batch"]["environs"] == ["gnu-mpi"] and facts.items() <= entries["batch"]["extras"].items()
-    assert "num_nodes: 3  # qstat and pbsnodes" in made.file.read_text()
-    assert "look: partition 'batch': checks use all 3 nodes: lower max_nodes" in made.text
-    assert made.text.rstrip().endswith("--system=centre -c reframe_checks -L") and "missing:" not in made.text
-    assert foreign([LOGIN, PBS]).b_eff == [("batch", "gnu-mpi", size) for size in (128, 256, 384)]
-
-
-def test_overlay_names_what_nobody_knows_and_is_completed_by_hand(overlay, foreign):
-    made = overlay([LOGIN, LSF])
-    assert made.code == 0, made.text
-    assert "missing: num_nodes of batch, cores_per_node of batch: no check runs without it" in made.text
-    assert "next:" not in made.text
-    text = made.file.read_text().replace("# LOOK: num_nodes: N", "num_nodes: 4")
-    made.file.write_text(text.replace("# LOOK: cores_per_node: N", "cores_per_node: 40"))
-    assert foreign([LOGIN, LSF]).b_eff == [("batch", "gnu-mpi", size) for size in (40, 80, 160)]
-    again = overlay([LOGIN, LSF])
-    assert again.code == 2 and "already exists" in again.text
-    assert "num_nodes: 4" in made.file.read_text()
-
-
-def test_overlay_comes_before_the_configuration(foreign, tmp_path):
-    entry = {"environs": ["builtin"], "extras": {"num_nodes": 4, "kernels": ["b_eff"]}}
-    (tmp_path / "centre.coffeecup.yaml").write_text(yaml.safe_dump({"partitions": {"p": entry}}))
-    made = foreign([of_cores(environs=("builtin", "gnu", "gnu-mpi"))])
-    assert made.b_eff == [("p", "builtin", size) for size in (8, 16, 32)] and len(made.cases) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("partitions: [", "cannot be read"),
-        ("partitions: {p: {},\n p: {}}", "line 2: the key 'p' occurs twice"),
-        ("partitions: {q: {}}", "system 'centre' has no partition 'q': there are login, p"),
-        ("partitions: {p: {extras: {nodes: 4}}}", "Additional properties are not allowed ('nodes' was unexpected)"),
-        ("partitions: {p: {environs: [intel]}}", "partition 'p' has no environment 'intel'"),
-    ],
-)
-def test_wrong_overlay_is_refused_in_one_sentence(foreign, tmp_path, text, says):
-    (tmp_path / "centre.coffeecup.yaml").write_text(text)
-    made = foreign([LOGIN, of_cores(environs=("builtin", "gnu", "gnu-mpi"))])
-    assert made.session.returncode == 1
-    assert made.session.output.count(says) == 1, made.session.output
-    assert "Traceback" not in made.session.output
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("{}", '"partitions" is a required property'),
-        ("- p", "is not of type"),
-        ("partitions: {p: {extra: {}}}", "['partitions']['p']: Additional properties are not allowed ('extra'"),
-        ("partitions: {p: }", "['p']: null is not of type"),
-        ("partitions: {p: {features: [logon]}}", "['features'][0]: \"logon\" is not one of"),
-        ("partitions: {p: {extras: {num_nodes: many}}}", "['num_nodes']: \"many\" is not of type"),
-    ],
-)
-def test_overlay_has_to_fit_its_schema(text, says):
-    assert says in schema_error(OVERLAY, yaml.safe_load(text))
-
-
-def test_overlay_of_an_unknown_system_is_refused(foreign):
-    made = foreign([LSF])
-    done = builds.run([COFFEECUP, "site", "overlay", made.file, "--system=center"])
-    assert done.returncode == 2 and "requested system: 'center'" in " ".join(done.stderr.replace("│", " ").split())
 
 
 # References

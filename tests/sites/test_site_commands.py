@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import CORES
 from file_systems import memory
+from foreign_made import NODES, QUEUES
 
 from coffeecup.site_configs.common import job_scripts
 
@@ -71,18 +72,6 @@ def test_new_site_refuses_a_name_that_does_not_do(tree, name, says):
     made = tree.run("new", name)
     assert made.code == 2
     assert says in " ".join(made.err.replace("│", " ").split())
-
-
-# qstat -Qf -F json and pbsnodes -a -F json as the reference guide of PBS Professional 2022.1 shows them
-OPEN = {"enabled": "True", "started": "True"}
-QUEUES = {
-    "Queue": {
-        "workq": OPEN | {"queue_type": "Execution", "resources_max": {"walltime": "24:00:00"}},
-        "route": OPEN | {"queue_type": "Route"},
-        "stopped": OPEN | {"queue_type": "Execution", "started": "False"},
-    }
-}
-NODES = {"nodes": {f"x{n}": {"resources_available": {"ncpus": 128, "mem": "263828272kb"}} for n in range(3)}}
 
 
 def test_new_site_under_pbs_has_its_queues_and_nodes(tree):
