@@ -2,13 +2,16 @@
 /* See timed.h. The timed region is timed_loop(); everything else prepares it or checks the received data. */
 #include "timed.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "agreement.h"
 #include "data.h"
 #include "fail.h"
+#include "hang.h"
 #include "memory.h"
+#include "peers.h"
 
 enum {
     BUFFER_LENGTHS = 8, /* messages of L_max per buffer (three dimensions require six at once) */
@@ -188,11 +191,24 @@ static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, 
 
 /* --- one pattern, length and method ------------------------------------------------------------------------------- */
 
+/* For the keeper, which notices a loop that does not end. The time is expected from that of the last loop. */
+static void enter_loop(const struct loops *loops, const struct exchange *exchange, const struct method *method,
+                       int64_t bytes, int64_t loop_length)
+{
+    const double moved = (double)bytes * (double)(loop_length + 1);
+    const double more = loops->last_bytes > 0 ? fmax(1, moved / loops->last_bytes) : 0;
+    peers_enter(hang_patience(more * loops->last_seconds),
+                "pattern %s, method %s, message length %" PRId64 " byte, loop %ld", exchange->pattern->name,
+                method->name, bytes, loops->count);
+}
+
 struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
                         int64_t loop_length)
 {
     const struct walk walk = next_walk(loops, exchange, bytes, loop_length + 1, method->most_places);
+    enter_loop(loops, exchange, method, bytes, loop_length);
     const double elapsed = time_part(method, exchange, &walk, loop_length);
+    peers_arrive();
     const struct result result = agree_on_result(exchange, elapsed);
     if (buffers_hold_data)
         stop_if_wrong(loops, exchange, method, &walk);
@@ -200,5 +216,7 @@ struct result time_loop(struct loops *loops, struct exchange *exchange, const st
         if (exchange->source[j] != MPI_PROC_NULL)
             loops->received_bytes += bytes * (loop_length + 1);
     loops->count++;
+    loops->last_seconds = result.elapsed_seconds;
+    loops->last_bytes = (double)bytes * (double)(loop_length + 1);
     return result;
 }

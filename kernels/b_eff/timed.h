@@ -17,6 +17,7 @@ struct loops {
     const struct run *run;
     struct buffers buffers;
     size_t next_place;                     /* where the next loop begins */
+    double last_seconds, last_bytes;       /* of the last loop: its time, and the bytes of each of its messages */
     long count;                            /* of timed loops so far, the same on all ranks */
     int64_t received_bytes, checked_bytes; /* of this rank */
 };

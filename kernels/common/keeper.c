@@ -20,6 +20,7 @@
 
 #include "clock.h"
 #include "end_record.h"
+#include "hang.h"
 #include "note.h"
 #include "peers.h"
 
@@ -159,8 +160,11 @@ static bool close_log(double elapsed_seconds, const char *note, const char *reas
     const long lines = fseek(log, 0, SEEK_SET) == 0 ? count_lines(log, &whole_bytes) : -1;
     const struct end end = {
         .status = "failed", .reason = reason, .note = note, .sequence = lines, .elapsed_seconds = elapsed_seconds};
+    char *const hung = hang_found() ? hang_end(lines, elapsed_seconds) : NULL;
+    const size_t bytes = hung ? strlen(hung) : end_record(line, &end);
     const bool written = lines > 0 && ftruncate(LOG, whole_bytes) == 0 && fseek(log, 0, SEEK_END) == 0 &&
-                         fwrite(line, end_record(line, &end), 1, log) == 1;
+                         fwrite(hung ? hung : line, bytes, 1, log) == 1;
+    free(hung);
     return fclose(log) == 0 && written;
 }
 
@@ -184,6 +188,8 @@ static int find_lost(void)
 /* Why the run ended if not by a single process. */
 static const char *reason_of(int lost)
 {
+    if (hang_found())
+        return "the run hangs and was ended; 'coffeecup score' on its log states where";
     return lost == NO_PEER ? launcher_ended : "several processes were " LOST_REASON;
 }
 
@@ -221,10 +227,14 @@ static bool wait_for_end(struct own_directory *own, int *lost, bool *told)
     struct order order;
     bool removes = false, found = false;
     for (;;) {
-        if (!found && peers_watch(STDIN_FILENO)) {
+        if (!found && peers_watch(STDIN_FILENO, hang_look)) {
             found = true;
             *lost = find_lost();
             *told = tell_rank_0();
+        }
+        if (hang_found()) { /* a process that waits in the kernel does not end before that is over */
+            *lost = NO_PEER;
+            return removes;
         }
         const ssize_t bytes = recv(STDIN_FILENO, &order, sizeof order, 0);
         if (bytes == 0)
@@ -271,7 +281,7 @@ void keeper_main(int argc, char **argv)
     int lost = 0;
     bool told = false;
     const bool removes = wait_for_end(&own, &lost, &told);
-    bool noted = note_take(note);
+    bool noted = note_take(note) && !hang_found();
     if (noted && strstr(note, LOST_REASON)) { /* of another node: which process was lost first is not known */
         noted = false;
         lost = lost == NO_PEER ? NO_PEER : SEVERAL_PEERS;

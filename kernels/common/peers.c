@@ -8,7 +8,7 @@
 #include <mpi.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,16 +22,10 @@
 #include "fail.h"
 #include "memory.h"
 
-struct peer {
-    pid_t process; /* 0: it does not share this memory */
-    int rank;
-    atomic_int left;
-};
-
 struct node {
     uint64_t number; /* random, to recognise the memory */
     pid_t launcher;
-    int peers;
+    int peers, nodes;
     struct peer peer[];
 };
 
@@ -91,7 +85,7 @@ static void join(const int64_t leader[2], uint64_t number, int peers)
 void peers_begin(int leader)
 {
     MPI_Comm comm;
-    int rank, own, peers;
+    int rank, own, peers, nodes;
     uint64_t number = 0;
     if (!buffers_hold_data) /* simulated processes are one */
         return;
@@ -101,6 +95,8 @@ void peers_begin(int leader)
     MPI_CHECK(MPI_Comm_size(comm, &peers));
     if (own == 0)
         number = create(peers);
+    nodes = own == 0;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     int64_t place[] = {getpid(), here.file};
     MPI_CHECK(MPI_Bcast(place, 2, MPI_INT64_T, 0, comm));
     MPI_CHECK(MPI_Bcast(&number, sizeof number, MPI_BYTE, 0, comm));
@@ -110,9 +106,28 @@ void peers_begin(int leader)
         here.own = &here.node->peer[own];
         here.own->rank = rank;
         here.own->process = getpid();
+        here.node->nodes = nodes;
     }
     MPI_CHECK(MPI_Barrier(comm));
     MPI_CHECK(MPI_Comm_free(&comm));
+}
+
+void peers_enter(double patience_seconds, const char *format, ...)
+{
+    va_list values;
+    if (!here.own)
+        return;
+    va_start(values, format);
+    vsnprintf(here.own->place, sizeof here.own->place, format, values);
+    va_end(values);
+    here.own->patience_seconds = (int)patience_seconds;
+    here.own->steps++;
+}
+
+void peers_arrive(void)
+{
+    if (here.own)
+        here.own->steps++;
 }
 
 void peers_leave(void)
@@ -183,7 +198,7 @@ void peers_adopt(int file)
         here.node = map(file, (size_t)status.st_size);
 }
 
-bool peers_watch(int file)
+bool peers_watch(int file, bool (*look)(void))
 {
     if (!here.node)
         return false; /* the caller waits */
@@ -196,11 +211,14 @@ bool peers_watch(int file)
             here.ends[2 + i] = (struct pollfd){.fd = descriptor_of(here.node->peer[i].process), .events = POLLIN};
     }
     for (;;) {
-        if (poll(here.ends, (nfds_t)peers + 2, -1) < 0) {
+        const int ready = poll(here.ends, (nfds_t)peers + 2, look ? PEERS_LOOK_MS : -1);
+        if (ready < 0) {
             if (errno == EINTR)
                 continue;
             return false; /* more peers than this process may have open files: the caller waits */
         }
+        if (ready == 0 && look && look())
+            return false;
         if (peers_lost() != NO_PEER || peers_launcher_ended())
             return true;
         if (here.ends[0].revents)
@@ -222,4 +240,25 @@ void peers_look(void)
 bool peers_launcher_ended(void)
 {
     return here.ends && here.ends[1].revents;
+}
+
+const struct peer *peers_all(int *count)
+{
+    *count = here.node ? here.node->peers : 0;
+    return here.node ? here.node->peer : NULL;
+}
+
+int peers_nodes(void)
+{
+    return here.node ? here.node->nodes : 1;
+}
+
+void peers_kill(int number)
+{
+#if defined SYS_pidfd_send_signal
+    if (here.ends && here.ends[2 + number].fd >= 0) /* of this process for certain, also if its number is used again */
+        syscall(SYS_pidfd_send_signal, here.ends[2 + number].fd, SIGKILL, NULL, 0);
+#else
+    (void)number;
+#endif
 }

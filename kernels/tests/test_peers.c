@@ -37,7 +37,7 @@ static pid_t start_keeper(const int input[2])
         return keeper;
     alarm(LONGEST_SECONDS);
     close(input[1]);
-    _exit(peers_watch(input[0]) && peers_lost() == 0 ? 0 : 1);
+    _exit(peers_watch(input[0], NULL) && peers_lost() == 0 ? 0 : 1);
 }
 
 int main(int argc, char **argv)
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     low.rlim_max = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &low); /* the input, the launcher and this process are three */
     alarm(LONGEST_SECONDS);
-    CHECK(!peers_watch(input[0]), "found the end of a process that runs");
+    CHECK(!peers_watch(input[0], NULL), "found the end of a process that runs");
     setrlimit(RLIMIT_NOFILE, &limit);
     MPI_Finalize();
     test.main_thread = pthread_self();

@@ -19,6 +19,7 @@ import msgspec
 
 from coffeecup.postprocess.logs.format import LogFormat
 from coffeecup.postprocess.logs.growing import Course
+from coffeecup.postprocess.logs.hangs import verdict
 from coffeecup.postprocess.logs.lines import (
     COPY_AGAIN,
     UNREADABLE,
@@ -39,6 +40,7 @@ SESSION = re.compile(rb'\s*\{\s*"session_info"')  # how ReFrame's session report
 # How a run that did not complete ended, and what to do. The launcher interrupts rank 0 where another process failed.
 ENDS = {
     "failed": ("failed", "fix the cause"),
+    "hung": ("hangs", "fix the cause"),
     "interrupted": (
         "was interrupted",
         "fix the cause (a time limit, or the failure of another process, which the output of the run shows)",
@@ -127,7 +129,7 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
         )
     refuse_duplicate_keys(path, lines, records)
     run, plan, *others = records
-    refuse_other_options(path, cast(Run, run), set(log_format.options.split()))
+    refuse_other_options(path, cast(Run, run), log_format)
     return Log(path, hashlib.sha256(data).hexdigest(), cast(Run, run), plan, grouped(others))
 
 
@@ -265,7 +267,9 @@ def refuse_incomplete(path: Path, records: list[Record], log_format: LogFormat) 
 
 
 def reason_of(end: End) -> str | None:
-    """Why the run ended, with the process that failed if the log names one."""
+    """Why the run ended, with the process that failed if the log names one, or what hangs."""
+    if end.status == "hung":
+        return f"{end.reason}; {verdict(end.processes or [])}"
     if end.rank is None:
         return end.reason
     return f"rank {end.rank} on {end.host or 'an unknown host'}: {end.reason}"
@@ -297,9 +301,10 @@ def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[Record])
                 ) from None
 
 
-def refuse_other_options(path: Path, run: Run, known: set[str]) -> None:
-    """A log states exactly the options that its kernel has."""
-    if unknown := sorted(run.options.keys() - known):
+def refuse_other_options(path: Path, run: Run, log_format: LogFormat) -> None:
+    """A log states exactly the options that its kernel has, or had when it wrote the log."""
+    known, newer = set(log_format.options.split()), set(log_format.newer_options.split())
+    if unknown := sorted(run.options.keys() - known - newer):
         raise LogError(path, f"line 1: the kernel has no option {unknown[0]!r:.80}; {COPY_AGAIN}", "options")
     if missing := sorted(known - run.options.keys()):
         raise LogError(path, f"line 1: the log does not state the option {missing[0]}; {COPY_AGAIN}", "options")

@@ -330,13 +330,35 @@ class Overlap(Record):
     noticed_by_others: Annotated[bool, about("whether another run started or ended while this one ran")]
 
 
+class HungProcess(Part):
+    """A process of a run that hangs."""
+
+    rank: Annotated[Rank, about("which")]
+    host: Annotated[Text, about("its node")]
+    process: Annotated[Count, about("its number on the node")]
+    state: Annotated[
+        Literal["running", "sleeping", "in the kernel", "stopped", "traced", "zombie", "gone"],
+        about("`running`, `sleeping`, `in the kernel`, `stopped`, `traced`, `zombie` or `gone`, by Linux's `/proc`"),
+    ]
+    kernel_function: Annotated[
+        Text | None, about("of Linux, in which it waits; null if it does not or is not readable")
+    ]
+    steps: Annotated[Calls, about("loops that it began or ended; odd within a loop")]
+    place: Annotated[Text, about("the loop that it began last")]
+
+
 class End(Record, kw_only=True):
     """How the run ended."""
 
-    status: Annotated[Literal["complete", "interrupted", "failed"], about("`complete`, `interrupted` or `failed`")]
+    status: Annotated[
+        Literal["complete", "interrupted", "failed", "hung"], about("`complete`, `interrupted`, `failed` or `hung`")
+    ]
     reason: Annotated[Text | None, about("a sentence; null if the run is complete")]
     rank: Annotated[Rank | None, about("the process that failed, if a single one did")] = None
     host: Annotated[Text | None, about("its node")] = None
+    processes: Annotated[
+        list[HungProcess] | None, about("of a run that hangs: those of the nodes that see the directory of the log")
+    ] = None
     records: Annotated[Count, about("number of lines of the log, including this one")]
     elapsed_seconds: Annotated[Seconds, about("since the log was opened")]
     end_time: Annotated[

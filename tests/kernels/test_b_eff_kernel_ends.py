@@ -156,7 +156,10 @@ def test_the_log_tells_which_rank_of_another_node_was_killed(openmpi, tmp_path, 
     options = ("--memory-per-process", "16MiB", "--time-budget", "600", "--log", log)
     command = on_nodes(openmpi, [("n0", 2), ("n1", 2)], "b_eff", *options)
     with started(command, lambda: len(records(log)) > 20, env=openmpi.environment) as process:
+        process.send_signal(signal.SIGSTOP)  # or it ends the other process of the node before the keeper has looked
         os.kill(rank_processes("b_eff", log)[rank], signal.SIGKILL)
+        wait_until(lambda: list(tmp_path.glob("log.jsonl.failure-*")))
+        process.send_signal(signal.SIGCONT)
         assert process.wait(PATIENCE) != 0
     wait_until(lambda: records(log)[-1]["record"] == "end" and list(tmp_path.iterdir()) == [log])
     end = records(log)[-1]

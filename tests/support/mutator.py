@@ -43,7 +43,7 @@ WORDS = {
     "direction": ("both", "up", "down"),
     "resolution": ("process", "node"),
     "phase": ("idle", "run"),
-    "status": ("complete", "interrupted", "failed"),
+    "status": ("complete", "interrupted", "failed", "hung"),
     "operation": ("read", "write"),
 }
 

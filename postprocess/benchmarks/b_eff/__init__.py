@@ -77,6 +77,7 @@ BENCHMARK = Benchmark(
             ]
         ),
         progress=Progress(planned=planned_loops, done={Measurement: one}, left_out={Budget: left_out}),
+        newer_options="hang-after",
     ),
     rules={
         "memory_by_option": "memory set by option",

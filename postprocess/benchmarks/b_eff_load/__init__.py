@@ -37,6 +37,7 @@ BENCHMARK = Benchmark(
         options="log kinds victims directory time-budget memory-per-process seed first-loop-length longest-loop "
         "repetitions random-patterns idle-power",
         progress=Progress(planned=planned_loops, done={Loaded: one}),
+        newer_options="hang-after",
     ),
     rules={"memory_by_option": "memory set by option", "under_load": "measured under load"},
 )

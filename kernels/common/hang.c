@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See hang.h. The keeper of another node than that of rank 0 writes its processes to a file beside the log, whose name
+ * begins as that of the run's note, and ends them when the keeper of rank 0 has taken the file. */
+#include "hang.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "note.h"
+#include "peers.h"
+
+enum { GATHER_MS = 8000, LEAVE_MS = 20000, PAUSE_MS = 100, SHORTEST_SECONDS = 30, SLOWER = 100 };
+
+double hang_after_seconds;
+
+/* Global, because peers_watch() has no arguments for it. Time is counted in looks: a keeper that was suspended with its
+ * run has not waited. */
+static struct {
+    long steps, looks;
+    int patience_seconds;
+    json_t *processes; /* of the hung run, from all nodes */
+} seen;
+
+double hang_patience(double expected_seconds)
+{
+    const double usual = fmax(SHORTEST_SECONDS, SLOWER * expected_seconds);
+    return ceil(fmin(hang_after_seconds > 0 ? hang_after_seconds : usual, 86400));
+}
+
+bool hang_found(void)
+{
+    return seen.processes != NULL;
+}
+
+/* --- the processes of this node ----------------------------------------------------------------------------------- */
+
+/* The letter of proc(5); X if there is no such process. */
+static char state_of(pid_t process)
+{
+    char path[32], line[512], state = 'X';
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    const char *name_end = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (file)
+        fclose(file);
+    return name_end && sscanf(name_end + 1, " %c", &state) == 1 ? state : 'X';
+}
+
+static const char *state_name(char state)
+{
+    switch (state) {
+    case 'R':
+        return "running";
+    case 'S':
+        return "sleeping";
+    case 'D':
+        return "in the kernel";
+    case 'T':
+        return "stopped";
+    case 't':
+        return "traced";
+    default:
+        return state == 'X' ? "gone" : "zombie";
+    }
+}
+
+/* The function of the kernel in which the process waits, as far as this user may read it. */
+static json_t *kernel_function(pid_t process)
+{
+    char path[32], name[128] = "";
+    snprintf(path, sizeof path, "/proc/%d/wchan", (int)process);
+    FILE *file = fopen(path, "re");
+    if (file && !fgets(name, sizeof name, file))
+        name[0] = '\0';
+    if (file)
+        fclose(file);
+    return name[0] && strcmp(name, "0") != 0 ? json_string(name) : json_null();
+}
+
+static json_t *describe_processes(void)
+{
+    int count;
+    const struct peer *peers = peers_all(&count);
+    json_t *processes = json_array();
+    for (int i = 0; i < count; i++)
+        if (peers[i].process)
+            json_array_append_new(processes, json_pack("{s:i,s:s,s:i,s:s,s:o,s:I,s:s}", "rank", peers[i].rank, "host",
+                                                       note_host(), "process", (int)peers[i].process, "state",
+                                                       state_name(state_of(peers[i].process)), "kernel_function",
+                                                       kernel_function(peers[i].process), "steps",
+                                                       (json_int_t)peers[i].steps, "place", peers[i].place));
+    return processes;
+}
+
+static void end_processes(void)
+{
+    int count;
+    peers_all(&count);
+    for (int i = 0; i < count; i++)
+        peers_kill(i);
+}
+
+/* --- between the nodes -------------------------------------------------------------------------------------------- */
+
+/* Takes what keepers of other nodes have left, or with NULL only counts it. */
+static int take_files(json_t *processes)
+{
+    char folder[PATH_MAX], path[PATH_MAX];
+    int files = 0;
+    snprintf(folder, sizeof folder, "%s", note_path());
+    char *name = strrchr(folder, '/');
+    if (!name)
+        return 0;
+    *name++ = '\0';
+    DIR *entries = opendir(folder[0] ? folder : "/");
+    if (!entries)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        const size_t length = strlen(name);
+        if (strncmp(entry->d_name, name, length) != 0 || entry->d_name[length] != '-' ||
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path)
+            continue;
+        json_t *others = processes ? json_load_file(path, 0, NULL) : NULL;
+        if (processes && !json_is_array(others)) /* not yet complete */
+            continue;
+        files++;
+        if (processes) {
+            json_array_extend(processes, others);
+            unlink(path);
+        }
+        json_decref(others);
+    }
+    closedir(entries);
+    return files;
+}
+
+/* Rank 0's keeper: waits for the others, whose clocks and looks differ. */
+static void gather(void)
+{
+    int files = 0;
+    for (int waited = 0; waited < GATHER_MS && files < peers_nodes() - 1; waited += PAUSE_MS) {
+        files += take_files(seen.processes);
+        pause_ms(PAUSE_MS);
+    }
+}
+
+/* Other keepers. Where nodes share no directory, the launcher's output shows the processes. */
+static void leave(int rank)
+{
+    char path[PATH_MAX];
+    char *text = json_dumps(seen.processes, JSON_COMPACT);
+    const bool has_path = note_path()[0] && snprintf(path, sizeof path, "%s-%d", note_path(), rank) < (int)sizeof path;
+    FILE *file = has_path && text ? fopen(path, "wxe") : NULL;
+    const bool written = file && fputs(text, file) >= 0;
+    if (!file || fclose(file) != 0 || !written)
+        fprintf(stderr, "error: the run hangs; processes of this node: %s\n", text ? text : "unknown");
+    free(text);
+    for (int waited = 0; file && waited < LEAVE_MS && access(path, F_OK) == 0; waited += PAUSE_MS)
+        pause_ms(PAUSE_MS);
+    if (file)
+        unlink(path);
+}
+
+/* --- the watch ---------------------------------------------------------------------------------------------------- */
+
+/* Whether a process of this node, or what another keeper left, is the reason why nothing moves: processes of a node
+ * may wait for as long as other nodes measure. */
+static bool is_stuck(const struct peer *peers, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (peers[i].process && (peers[i].steps % 2 != 0 || strchr("TtZX", state_of(peers[i].process))))
+            return true;
+    return take_files(NULL) > 0;
+}
+
+bool hang_look(void)
+{
+    int count;
+    long steps = 0;
+    const struct peer *peers = peers_all(&count);
+    seen.patience_seconds = 0;
+    for (int i = 0; i < count; i++) {
+        if (peers[i].left)
+            return false;
+        steps += peers[i].steps;
+        if (peers[i].patience_seconds > seen.patience_seconds)
+            seen.patience_seconds = peers[i].patience_seconds;
+    }
+    seen.looks = steps == seen.steps ? seen.looks + 1 : 0;
+    seen.steps = steps;
+    if (steps == 0 || seen.looks * PEERS_LOOK_MS < seen.patience_seconds * 1000L || !is_stuck(peers, count))
+        return false;
+    seen.processes = describe_processes();
+    if (peers[0].rank == 0)
+        gather();
+    else
+        leave(peers[0].rank);
+    end_processes();
+    return true;
+}
+
+char *hang_end(long sequence, double elapsed_seconds)
+{
+    char reason[128];
+    snprintf(reason, sizeof reason, "no loop has begun or ended for %d s", seen.patience_seconds);
+    json_t *end = json_pack("{s:s,s:I,s:s,s:I,s:f,s:s,s:O}", "record", "end", "sequence", (json_int_t)sequence,
+                            "status", "hung", "records", (json_int_t)sequence + 1, "elapsed_seconds", elapsed_seconds,
+                            "reason", reason, "processes", seen.processes);
+    char *text = end ? json_dumps(end, JSON_COMPACT) : NULL;
+    json_decref(end);
+    char *line = text ? realloc(text, strlen(text) + 2) : NULL;
+    return line ? strcat(line, "\n") : NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run in which nothing moves any more. The keepers of the nodes notice it, write down where each process is, and end
+ * the run (see keeper.h). */
+#ifndef COFFEECUP_HANG_H
+#define COFFEECUP_HANG_H
+
+#include <stdbool.h>
+
+#include "options.h"
+
+/* Time without a loop that begins or ends after which a run is hung; 0: see hang_patience(). */
+extern double hang_after_seconds;
+#define OPTION_HANG_AFTER                                                                                           \
+    SECONDS_OPTION("hang-after", &hang_after_seconds, 0, 86400,                                                     \
+                   "time after which the run ends because no loop of messages has begun or ended; 0: 30 s, or 100 " \
+                   "times as long\n"                                                                                \
+                   "        as the loop is expected to take")
+
+/* Seconds that a loop may take: without the option at least 30, and a hundred times as long as expected, for links that
+ * became slow. */
+double hang_patience(double expected_seconds);
+
+/* Keeper: for peers_watch(). True if the run hangs: the processes of this node have been ended, and hang_end() of the
+ * keeper of rank 0 describes those of all nodes that share the directory of the log. */
+bool hang_look(void);
+
+/* Keeper: whether hang_look() was true. */
+bool hang_found(void);
+
+/* Keeper: the log's last record with its newline, to be freed with free(); NULL without memory. */
+char *hang_end(long sequence, double elapsed_seconds);
+
+#endif
