@@ -128,8 +128,10 @@ static int take_files(json_t *processes)
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path)
             continue;
         json_t *others = processes ? json_load_file(path, 0, NULL) : NULL;
-        if (processes && !json_is_array(others)) /* not yet complete */
+        if (processes && !json_is_array(others)) { /* not yet complete, or its own */
+            json_decref(others);
             continue;
+        }
         files++;
         if (processes) {
             json_array_extend(processes, others);
@@ -141,14 +143,28 @@ static int take_files(json_t *processes)
     return files;
 }
 
+/* An empty file beside the log, by which other keepers learn of the hang; each adds its processes. */
+static FILE *create_file(char path[PATH_MAX], int rank)
+{
+    if (!note_path()[0] || snprintf(path, PATH_MAX, "%s-%d", note_path(), rank) >= PATH_MAX)
+        return NULL;
+    return fopen(path, "wxe");
+}
+
 /* Rank 0's keeper: waits for the others, whose clocks and looks differ. */
 static void gather(void)
 {
+    char path[PATH_MAX];
     int files = 0;
+    FILE *own = create_file(path, 0);
     for (int waited = 0; waited < GATHER_MS && files < peers_nodes() - 1; waited += PAUSE_MS) {
         files += take_files(seen.processes);
         pause_ms(PAUSE_MS);
     }
+    if (!own)
+        return;
+    fclose(own);
+    unlink(path);
 }
 
 /* Other keepers. Where nodes share no directory, the launcher's output shows the processes. */
@@ -156,9 +172,8 @@ static void leave(int rank)
 {
     char path[PATH_MAX];
     char *text = json_dumps(seen.processes, JSON_COMPACT);
-    const bool has_path = note_path()[0] && snprintf(path, sizeof path, "%s-%d", note_path(), rank) < (int)sizeof path;
-    FILE *file = has_path && text ? fopen(path, "wxe") : NULL;
-    const bool written = file && fputs(text, file) >= 0;
+    FILE *file = create_file(path, rank);
+    const bool written = file && text && fputs(text, file) >= 0;
     if (!file || fclose(file) != 0 || !written)
         fprintf(stderr, "error: the run hangs; processes of this node: %s\n", text ? text : "unknown");
     free(text);
@@ -215,6 +230,9 @@ char *hang_end(long sequence, double elapsed_seconds)
                             "reason", reason, "processes", seen.processes);
     char *text = end ? json_dumps(end, JSON_COMPACT) : NULL;
     json_decref(end);
-    char *line = text ? realloc(text, strlen(text) + 2) : NULL;
-    return line ? strcat(line, "\n") : NULL;
+    const size_t bytes = text ? strlen(text) : 0;
+    char *line = text ? realloc(text, bytes + 2) : NULL;
+    if (line)
+        memcpy(line + bytes, "\n", 2);
+    return line;
 }
