@@ -17,9 +17,12 @@ from coffeecup.postprocess.cli.common import (
     write_figures,
     writing,
 )
+from coffeecup.postprocess.cli.selection import Selection
 from coffeecup.postprocess.show.words import digits, printable, seconds
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from coffeecup.postprocess.cli.alternation import Alternation, Run
     from coffeecup.postprocess.comparison.plan import Plan
     from coffeecup.postprocess.comparison.result import Results
@@ -29,7 +32,8 @@ Words = Annotated[
     list[str],
     typer.Argument(
         metavar="[PLAN] [-- COMMAND...]",
-        help="The comparison in YAML, without --arm; and the command that all arms run, instead of that of PLAN.",
+        help="The comparison in YAML, without --arm; and the command that all arms run, instead of that of PLAN. "
+        "With --sessions: session reports of ReFrame, results databases or directories.",
     ),
 ]
 Arms = Annotated[
@@ -54,13 +58,25 @@ def compare(
     arm: Arms = None,
     pairs: Annotated[int, typer.Option(metavar="N", help="With --arm: the most runs of each arm.")] = 20,
     minimum: Annotated[
-        float, typer.Option(metavar="FRACTION", help="With --arm: the smallest difference that matters.")
+        float, typer.Option(metavar="FRACTION", help="Without PLAN: the smallest difference that matters.")
     ] = 0.03,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="With --arm: a metric to judge (default: the first one of the benchmark); may be repeated."),
+        typer.Option(help="Without PLAN: a metric to judge (default: the first of the benchmark); may be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="With --arm: seed of the order of the runs.")] = 0,
+    sessions: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="BEFORE AFTER",
+            help="Run nothing: compare these sessions with the noise between the others. Each is one or more days "
+            "(UTC) or beginnings of identifiers, separated by commas.",
+        ),
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="With --sessions: only this benchmark; may be repeated."),
+    ] = None,
     folder: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="DIR", help="Folder of the runs; what began there goes on."),
@@ -68,15 +84,32 @@ def compare(
     figures: Figures = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the arms of a comparison in turn until it is decided whether they differ. The runs are in an order that is
-    random and balanced, and the first arm runs twice, as its own control."""
+    """Run the arms of a comparison in turn until it is decided whether they differ, or compare sessions of a history.
+    The runs are in an order that is random and balanced, and the first arm runs twice, as its own control."""
+    if sessions:
+        if arm or figures:
+            raise typer.BadParameter("--sessions runs nothing and draws nothing: leave out --arm and --figures")
+        selection = Selection([Path(word) for word in words], benchmark=benchmark, metric=metric)
+        holds = compared_sessions(selection, sessions, minimum, as_json)
+    elif benchmark:
+        raise typer.BadParameter("--benchmark needs --sessions")
+    else:
+        settings = {"pairs": pairs, "minimum": minimum, "metrics": metric or [], "seed": seed}
+        holds = compared_arms(words, arm, settings, folder, figures, as_json)
+    raise typer.Exit(0 if holds else 1)
+
+
+def compared_arms(
+    words: list[str], arms: list[str] | None, settings: dict, folder: Path, figures: Path | None, as_json: bool
+) -> bool:
+    """Runs and prints a comparison; whether everything is decided. Raises BadParameter."""
     from coffeecup.postprocess.cli.alternation import Alternation
     from coffeecup.postprocess.comparison import result
     from coffeecup.postprocess.comparison.figures import figures as drawn
     from coffeecup.postprocess.comparison.plan import PlanError
 
     with as_usage(PlanError), writing(folder):
-        plan = planned(words, arm, pairs=pairs, minimum=minimum, metrics=metric or [], seed=seed)
+        plan = planned(words, arms, **settings)
         runs = Alternation(plan, folder)
         found = run_until_decided(runs)
     comparison = result.conclude(plan, found, [run for run in runs.runs if run.problem])
@@ -86,7 +119,37 @@ def compare(
         print_json(result.as_object(comparison))
     else:
         typer.echo(result.text(comparison), nl=False)
-    raise typer.Exit(0 if comparison.holds else 1)
+    return comparison.holds
+
+
+def compared_sessions(selection: Selection, named: tuple[str, str], minimum: float, as_json: bool) -> bool:
+    """Compares and prints sessions; whether everything is decided. Raises BadParameter."""
+    from coffeecup.postprocess.cli.common import valued
+    from coffeecup.postprocess.comparison import sessions
+
+    if not 0 < minimum < 1:
+        raise typer.BadParameter("--minimum: a fraction between 0 and 1 is needed")
+    values = valued(selection.values(), None)
+    sides = {side: identifiers(values, text) for side, text in zip((sessions.BEFORE, sessions.AFTER), named)}
+    if both := set.intersection(*map(set, sides.values())):
+        raise typer.BadParameter(f"--sessions: {', '.join(sorted(both))} is on both sides")
+    found = sessions.compare_sessions(values, sides, selection.metric or [], minimum)
+    if as_json:
+        print_json(sessions.as_object(found))
+    else:
+        typer.echo(sessions.text(found), nl=False)
+    return found.holds
+
+
+def identifiers(values: "pd.DataFrame", text: str) -> list[str]:
+    """The sessions that a side of --sessions names. Raises BadParameter for a name without any."""
+    there, chosen = values.drop_duplicates("session"), []
+    for name in text.split(","):
+        matches = there["session"].str.startswith(name) | (there["session_time"].dt.strftime("%Y-%m-%d") == name)
+        if not name or not matches.any():
+            raise typer.BadParameter(f"--sessions: no session with a value is of {printable(repr(name))}")
+        chosen += there.loc[matches, "session"].tolist()
+    return [*dict.fromkeys(chosen)]
 
 
 def planned(words: list[str], arms: list[str] | None, **settings) -> "Plan":

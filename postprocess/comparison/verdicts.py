@@ -65,14 +65,18 @@ def verdict(arm: str, metric: str, differences: np.ndarray, better: Better, mini
     if not len(differences):
         return Verdict(arm, metric, 0, 0.0, float("nan"), inf, Standing.OPEN, minimum, None)
     low, middle, high = interval(differences, risk)
-    if low > 0 or high < 0:
-        rises = better if better in (Better.HIGHER, Better.LOWER) else None
-        good = (low > 0) == (rises is Better.HIGHER)
-        standing = (Standing.BETTER if good else Standing.WORSE) if rises else Standing.DIFFERENT
-    else:
-        standing = Standing.SAME if max(-low, high) < log1p(minimum) else Standing.OPEN
+    standing = standing_of(low, high, better, minimum)
     more = further(len(differences), low, middle, high, log1p(minimum)) if standing is Standing.OPEN else 0
     return Verdict(arm, metric, len(differences), exp(low), exp(middle), exp(high), standing, minimum, more)
+
+
+def standing_of(low: float, high: float, better: Better, minimum: float) -> Standing:
+    """What an interval of the logarithm of a ratio decides, where a fraction below `minimum` does not matter."""
+    if low > 0 or high < 0:
+        if better not in (Better.HIGHER, Better.LOWER):
+            return Standing.DIFFERENT
+        return Standing.BETTER if (low > 0) == (better is Better.HIGHER) else Standing.WORSE
+    return Standing.SAME if max(-low, high) < log1p(minimum) else Standing.OPEN
 
 
 def further(count: int, low: float, middle: float, high: float, margin: float) -> int | None:

@@ -101,6 +101,8 @@ RUNS = [
     ("compare", 0, ["same.yaml", "-o", "new/same"]),
     ("compare", 1, ["--arm", "usual=", "--arm", "other=--help", "-o", "new/failed", "--", "false"]),
     ("compare", 2, ["none.yaml"]),
+    ("compare", 1, ["slower.db", "--sessions", "2026-01-01", "2026-01-02", "--metric", "b_eff"]),
+    ("compare", 2, ["slower.db", "--sessions", "2020-01-01", "2026-01-02"]),
 ]
 
 
