@@ -9,8 +9,7 @@ import re
 import logs_made
 import pytest
 from builds import ROOT
-from contradictions import made
-from contradictions_io import CONTRADICTIONS
+from contradictions import OF_KERNELS, contradictions, made
 from mutator import kernel_log
 
 from coffeecup.postprocess.benchmarks.score import Score
@@ -39,7 +38,8 @@ MODULES = {
     "priomark invariants": ["benchmarks/priomark/rules.py"],
 }
 ONLY_HUGE = {"size"}  # test_log_limits.py
-MADE = made() | {name: kernel_log(name) for name in ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io_load")}
+MADE = made() | {name: kernel_log(name) for name in OF_KERNELS}
+CASES = list(contradictions())
 
 
 def documented(section):
@@ -70,11 +70,8 @@ def names_in(node):
 
 
 CHANGES = [
-    pytest.param(benchmark, name, change, id=f"{section.split()[0]}-{benchmark}-{name}-{number}")
-    for section, by_benchmark in CONTRADICTIONS.items()
-    for benchmark, invariants in by_benchmark.items()
-    for name, changes in invariants.items()
-    for number, change in enumerate(changes)
+    pytest.param(log, name, change, id=f"{section.split()[0]}-{log}-{name}-{number}")
+    for number, (section, log, name, change) in enumerate(CASES)
 ]
 
 
@@ -85,7 +82,7 @@ def scored(tmp_path, records):
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_page_code_and_changes_name_the_same_invariants(section):
-    changed = {name for invariants in CONTRADICTIONS[section].values() for name in invariants}
+    changed = {name for of, _, name, _ in CASES if of == section}
     code = {name for path in MODULES[section] for name in in_code(path)}
     assert documented(section) - ONLY_HUGE == changed
     elsewhere = {"memory_fill"} if section != "Every log" else set()

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For each invariant of docs/log.md, by section of the page, changes of a sound log that break it. A change gets the
-records of a log made for tests and edits them in place, or returns the text of a log."""
+"""For each invariant of docs/log.md, by section of the page and log, changes of a sound log that break it: those of
+tests/logs/contradictions.txt, and here those that a text cannot state. A change gets the records of a log made for tests
+or of a kernel and edits them in place, or returns the text of a log."""
 
+import copy
 import json
+from pathlib import Path
 
 import counters_made as made_counters
 import logs_made
-from logs_made import GIB, MIB, file_system, first, of_kind, text
+from edits import edit
+from logs_made import GIB, MIB, calls_of, file_system, first, of_kind, striping, text
 from logs_made_b_eff import b_eff_log, retimed
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log, half
 from logs_made_priomark import ALL, priomark_log
+from mutator import kernel_log
+
+STATED = Path(__file__).parents[1] / "logs" / "contradictions.txt"
+OF_KERNELS = ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io_load")
 
 
 def pattern_groups(name):
@@ -28,8 +36,10 @@ def uneven(stage, activity, process, repetition):
 
 def made() -> dict[str, list[dict]]:
     """A small sound log of each benchmark."""
+    b_eff = b_eff_log(ranks=5, methods=("sendrecv", "neighbor"), repetitions=2, only=pattern_groups)
     return {
-        "b_eff": b_eff_log(ranks=5, methods=("sendrecv", "neighbor"), repetitions=2, only=pattern_groups),
+        "b_eff": b_eff,
+        "b_eff-counters": counted(copy.deepcopy(b_eff)),
         "b_eff_io": b_eff_io_log(ranks=4, partitions=(2, 4), scheduled=9.0, speed=slower_by_tenths),
         "ftio": ftio_log(ranks=4, repetitions=2),
         "ftio-uneven": ftio_log(ranks=4, repetitions=2, seconds=uneven),
@@ -66,10 +76,6 @@ def both(*changes):
     return change
 
 
-def lines(change):
-    return lambda r: change(text(r))
-
-
 def gone(kind):
     return lambda r: r.remove(first(r, record=kind))
 
@@ -77,10 +83,6 @@ def gone(kind):
 def ended(seconds):
     """The run ended sooner than its measurements allow."""
     return lambda r: logs_made.ended(r, seconds)
-
-
-def latencies(**fields):
-    return lambda r: first(r, record="measurement", case=1)["latencies"][0].update(fields)
 
 
 def phase(stage, activity, **fields):
@@ -143,201 +145,295 @@ COUNTED = [
 ]
 
 
-def counters(change, values=([5, [3, 4]],), **more):
-    """A log with counters, and a change of their last record."""
-
-    def changed(r):
-        own = [list(values[0]) for _ in r[0]["hosts"]]
-        r[:] = made_counters.with_counters(r, COUNTED, own, **more)
-        r[0] = {**r[0], "options": dict(r[0]["options"])}
-        change(of_kind(r, "counters")[-1])
-
-    return changed
+def counted(r):
+    """The log with counters."""
+    r[:] = made_counters.with_counters(r, COUNTED, [[5, [3, 4]] for _ in r[0]["hosts"]])
+    r[0] = {**r[0], "options": dict(r[0]["options"])}
+    return logs_made.numbered(r)
 
 
 def idle(seconds, option_seconds):
     """The run had idle time: `seconds` by its counters."""
     stated = {"phase": "idle", "elapsed_seconds": seconds, "longest_seconds": seconds}
-    return both(
-        counters(lambda counted: None),
-        lambda r: r.insert(r.index(first(r, record="counters")), first(r, record="counters") | stated),
-        option(idle_power=option_seconds),
-    )
+    counters = edit(f"repeat counters ; run.options.idle-power = {option_seconds}")
+    return both(counters, lambda r: first(r, record="counters").update(stated))
 
 
-EVERY = {
-    "planned": [put("plan", buffer_bytes=MIB)],
-    "record": [
-        put("run", ranks=2.0),
-        put("plan", surprise=1),
-        lines(lambda t: t.replace(b'"wrong_bytes": 0', b'"wrong_bytes": NaN')),
-    ],
-    "keys": [lines(lambda t: t.replace(b'"ranks": 5,', b'"ranks": 5, "ranks": 5,'))],
-    "sequence": [lines(lambda t: b"".join(t.splitlines(keepends=True)[:-2] + t.splitlines(keepends=True)[-1:]))],
-    "lines": [lines(lambda t: t[:-1])],
-    "kinds": [lines(lambda t: t.split(b"\n", 1)[1]), lambda r: r.append(dict(r[-1]))],
-    "count": [
-        lines(
-            lambda t: (
-                t[: t.rindex(b"{")] + json.dumps({**json.loads(t.splitlines()[-1]), "records": 3}).encode() + b"\n"
-            )
-        )
-    ],
-    "complete": [put("end", status="failed"), lambda r: r.pop()],
-    "version": [put("run", schema_version=1), put("run", schema_version=3), put("run", benchmark="linpack")],
-    "end": [put("end", reason="it failed"), put("end", rank=1), lambda r: r[-1].pop("end_time")],
-    "single": [
-        *(gone(kind) for kind in ("data_check", "files", "clocks")),
-        lambda r: r.insert(3, dict(first(r, record="overhead"))),
-        put("run", simulated=True),
-    ],
-    "preloaded": [lambda r: r[0]["provenance"].update(preloaded=None)],
-    "places": [lambda r: r.insert(4, r.pop(2)), lambda r: r.insert(3, r.pop(-2))],
-    "ranks": [host(ranks=[0, 1, 3]), lambda r: r[0]["hosts"].pop()],
-    "ranks_in_order": [lambda r: r[0]["hosts"].reverse(), host(ranks=[1, 0, 2])],
-    "cores": [
-        host(cores=7),
-        host(core_sets=["0", "0", "1"]),
-    ],
-    "offered_cores": [host(offered_cores=127)],
-    "binding": [lambda r: r[0]["mpi"].update(binding_cores_max=129)],
-    "memory_source": [put("run", memory_source="option"), option(memory_per_process=GIB)],
-    "memory": [
-        put("run", memory_per_process_bytes=GIB + 1),
-        both(put("run", memory_source="option"), option(memory_per_process=MIB)),
-    ],
-    "activity": [
-        lambda r: first(r, record="activity")["hosts"].pop(),
-        lambda r: r.insert(-1, dict(first(r, record="activity"))),
-    ],
-    "activity_time": [put("activity", elapsed_seconds=1e6)],
-    "activity_cores": [
-        lambda r: first(r, record="activity")["hosts"][0].update(stolen_seconds=1e9),
-    ],
-    "counters": [
-        counters(lambda counted: counted.update(phase="idle")),
-        lambda r: r.insert(-2, dict(first(r, record="counters"))),
-        both(counters(lambda counted: None), option(idle_power=1.0)),
-        both(idle(1.0, 1.0), option(idle_power=0.0)),
-        both(counters(lambda counted: None), option(idle_power="1")),
-        gone("counters"),
-    ],
-    "counters_time": [
-        counters(lambda counted: counted.update(elapsed_seconds=1e6)),
-        counters(lambda counted: counted.update(longest_seconds=1e6)),
-        idle(0.9, 1.0),
-        idle(2.1, 1.0),
-    ],
-    "counter_names": [
-        counters(lambda counted: counted["sources"][0].update(counter="rapl_energie")),
-        counters(lambda counted: counted["absent"].append("new_counter")),
-        counters(lambda counted: counted["absent"].append("rapl_energy")),
-    ],
-    "counter_values": [
-        counters(lambda counted: counted["hosts"].pop()),
-        counters(lambda counted: counted["hosts"][0]["values"].pop()),
-        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(1, "absent")),
-        counters(lambda counted: counted["hosts"][0].update(has=[0])),
-        counters(lambda counted: counted["hosts"][0].update(has=[0, 2])),
-        counters(lambda counted: [each.update(has=[0], values=[5]) for each in counted["hosts"]]),
-    ],
-    "counter_largest": [
-        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, [5, 1001])),
-        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, 1001)),
-        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(1, [3, 4, 1])),
-        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, [3, 4, 0])),
-    ],
-    "options": [
-        option(surprise=1),
-        option(memory=["host"]),
-        option(memory_anyway=True),
-        option(seed=7),
-        option(repetitions=3),
-        option(methods=["sendrecv"]),
-        option(patterns=["ring"]),
-    ],
-    "whole_time": [ended(0.1)],
-    "order": [
-        lambda r: r.insert(20, r.pop(21)),
-        lambda r: r.pop(30),
-        lambda r: r.insert(30, dict(r[30])),
-        lambda r: r.insert(40, r.pop(400)),
-    ],
+def lines(change):
+    return lambda r: change(text(r))
+
+
+def moved(kind, places):
+    """A record and those after it: the first one comes last."""
+
+    def change(r):
+        at = r.index(first(r, record=kind))
+        r.insert(at + places, r.pop(at))
+
+    return change
+
+
+def layout(before, servers, files, after=0, **fields):
+    """The servers of the files, in a record before or after another one."""
+
+    def change(r):
+        place = r.index(first(r, **before)) + after
+        r.insert(place, {"record": "layout", **fields, "servers": servers, "files": files})
+
+    return change
+
+
+def of_type(servers, files, kind="separate"):
+    """The servers of the files in the first write of a type by the larger partition."""
+    where = {"partition": 4, "method": "write", "type": kind}
+    return layout({"record": "pattern_type", **where}, servers, files, **where)
+
+
+def of_case(servers, files, benchmark="single_file"):
+    """The servers of the files in the first case of a sub-benchmark."""
+
+    def change(r):
+        case = next(entry["case"] for entry in r[1]["cases"] if entry["benchmark"] == benchmark)
+        times = {"record": "process_times", "case": case}
+        layout(times, servers, files, after=1, case=case, repetition=1)(r)
+
+    return change
+
+
+def of_repetition(servers, files):
+    return layout({"record": "repetition"}, servers, files, repetition=1)
+
+
+TWO = ["a", "b"]
+# Of four processes: too few, too many, not in order of their first use, with one that does not exist.
+LAYOUTS = ([0, 1], [0, 0, 0, 0], [1, 0, 1, 0], [0, 2, 1, 1])
+# More servers than the four stripes of the first file and their mirrors.
+NINE = [" ".join(f"server{number}" for number in range(9)), "b"], [0, 1, 1, 1]
+ONE_TO_FIVE = [striping(stripes=n) for n in range(1, 6)]
+
+
+def longer(r, seconds):
+    """A pattern takes longer than its parts, and with it its type."""
+    entry = first(r, record="measurement", pattern=3)
+    first(r, record="pattern_type", type="scatter")["elapsed_seconds"] += seconds
+    entry["elapsed_seconds"] += seconds
+    r[-1]["elapsed_seconds"] += seconds
+
+
+KINDS = ("streams", "mmap", "aio", "io_uring", "splice", "copy", "rename", "link", "program", "other")
+REPLAYED = ("differing_results", "threads", "copies", "overlapped", *(f"unseen_{kind}" for kind in KINDS))
+
+
+def replayed(**different):
+    """A replay as the kernel counts it, which differs in some values; no other rule concerns those of `trace`."""
+
+    def change(r):
+        counts = {name: [1.0] * 4 for name in REPLAYED} | different
+        for case in r[1]["cases"]:
+            case["benchmark"] = "trace" if case["benchmark"] == "raw" else case["benchmark"]
+        r[1]["benchmarks"][-1]["name"] = "trace"
+        for record in of_kind(r, "measurement"):
+            if record["benchmark"] == "raw":
+                record.update(benchmark="trace", values=counts)
+
+    return change
+
+
+def suspect(**fields):
+    """Of the second one, whose confirmation is left out, since it would have to be with other nodes."""
+
+    def change(r):
+        first(r, record="suspects")["suspects"][1].update(fields)
+        confirmed = [number for number, record in enumerate(r) if record.get("suspect") == 1]
+        left_out = {"loops": "confirmation", "scope": None, "measured": 1, "elapsed_seconds": 30.0}
+        r[confirmed[0] : confirmed[-1] + 1] = [{"record": "matchings_left_out", **left_out}]
+
+    return change
+
+
+def managed_elsewhere(r):
+    """The same vendor's managed memory, on the two devices of the first node the other way round."""
+    managed = {**r[1]["memory"][1], "kind": "cuda-managed"}
+    first, second, *others = managed["devices"]
+    managed["devices"] = [{**first, "numa_node": 1}, second, *others]
+    r[1]["memory"].append(managed)
+    r[0]["options"]["memory"].append("cuda-managed")
+    for entry in [p for p in r[1]["patterns"] if p["memory"] == ["cuda", "cuda"]]:
+        kinds = [["cuda", "cuda-managed"], ["cuda-managed", "cuda-managed"]]
+        base = entry["name"].removesuffix("-cuda")
+        wanted = [[*kinds, ["host", "cuda-managed"]], kinds[1:]][entry["group"] != "ping_pong"]
+        place = r[1]["patterns"].index(entry)
+        added = [{**entry, "name": f"{base}-{'-'.join(dict.fromkeys(k))}", "memory": k} for k in wanted]
+        if entry["group"] == "ping_pong":
+            r[1]["patterns"][place:place] = added[2:]
+            place += 1
+        r[1]["patterns"][place + 1 : place + 1] = added[: len(added) - (entry["group"] == "ping_pong")]
+
+
+def stopped(repetition, **more):
+    """Before the second pattern of a repetition."""
+    where = {"repetition": repetition, "pattern": "ring-2"}
+
+    def change(r):
+        stop = {"record": "stop", **where, "message_bytes": 1, "elapsed_seconds": 9.0, **more}
+        r[r.index(first(r, record="loaded_trial", **where)) : r.index(first(r, record="data_check"))] = [stop]
+
+    return change
+
+
+def all_in_one(name, **match):
+    """Times within their bins, but not those of the record."""
+
+    def change(r):
+        record = first(r, record="loaded", **match)
+        record[name] = calls_of(2.0 * record["elapsed_seconds"], record[name]["calls"])
+
+    return change
+
+
+def bins_of_nothing(r):
+    """They end where they begin."""
+    found = first(r, record="loaded", pattern=20, method="read", phase=0)["accesses"]
+    found["to_seconds"] = found["from_seconds"]
+
+
+def slower_trial(r):
+    of_kind(r, "loaded_trial")[-1]["elapsed_seconds"] *= 2
+
+
+def stop_twice(r):
+    stop = {"record": "stop", "repetition": 1, "pattern": "ring-1", "message_bytes": 1, "elapsed_seconds": 9.0}
+    r[9:9] = [dict(stop), dict(stop)]
+
+
+BY_HAND = {
+    "Every log": {
+        "b_eff": {
+            "record": [lines(lambda t: t.replace(b'"wrong_bytes": 0', b'"wrong_bytes": NaN'))],
+            "keys": [lines(lambda t: t.replace(b'"ranks": 5,', b'"ranks": 5, "ranks": 5,'))],
+            "sequence": [
+                lines(lambda t: b"".join(t.splitlines(keepends=True)[:-2] + t.splitlines(keepends=True)[-1:]))
+            ],
+            "lines": [lines(lambda t: t[:-1])],
+            "kinds": [lines(lambda t: t.split(b"\n", 1)[1])],
+            "count": [
+                lines(
+                    lambda t: (
+                        t[: t.rindex(b"{")]
+                        + json.dumps({**json.loads(t.splitlines()[-1]), "records": 3}).encode()
+                        + b"\n"
+                    )
+                )
+            ],
+            "places": [moved("overhead", 2), lambda r: r.insert(3, r.pop(-2))],
+            "whole_time": [ended(0.1)],
+            "order": [lambda r: r.insert(40, r.pop(400))],
+        },
+        "b_eff-counters": {
+            "counters": [both(idle(1.0, 1.0), option(idle_power=0.0))],
+            "counters_time": [idle(0.9, 1.0), idle(2.1, 1.0)],
+        },
+        "b_eff_io": {
+            "whole_time": [ended(1.0)],
+            "striping": [
+                where("pattern_type", {"striping": ONE_TO_FIVE}, type="separate", partition=4),
+                of_type(*NINE),
+            ],
+            "layout": [
+                *(of_type(TWO, files) for files in LAYOUTS),
+                *(of_type(TWO, [0, 1, 1, 0], kind) for kind in ("scatter", "segmented")),
+            ],
+        },
+        "ftio-uneven": {
+            "whole_time": [ended(1.0)],
+            "striping": [put("repetition", striping=ONE_TO_FIVE), of_repetition(*NINE)],
+            "layout": [of_repetition(TWO, files) for files in ([0, 1, 1], *LAYOUTS[1:3])],
+        },
+        "priomark": {
+            "whole_time": [ended(0.1)],
+            "striping": [
+                where("measurement", {"striping": [striping()]}, benchmark="async"),
+                where("measurement", {"striping": [striping()]}, benchmark="raw"),  # on a device
+                of_case(*NINE),
+            ],
+            "layout": [
+                *(of_case(TWO, files) for files in ([0, 1, 1], *LAYOUTS[1:])),
+                *(of_case(TWO, [0, 1, 1, 0], benchmark) for benchmark in ("common_file", "raw")),  # raw on a device
+            ],
+        },
+        "b_eff_load": {"order": [stopped(2, message_bytes=2)]},
+        "b_eff_io_load": {
+            "bins": [bins_of_nothing],
+            "order": [lambda r: r.remove(first(r, record="loaded_trial", pattern=20, calls=2))],
+        },
+    },
+    "b_eff invariants": {
+        "b_eff": {
+            "planned": [one_exchange_more],
+            "two_processes": [alone],
+            "no_file_system": [put("run", filesystem=file_system("ext4"))],
+            "budget": [lambda r: r.insert(9, reduction("ring-1", 1, "best_method", ["sendrecv", "neighbor"]))],
+            "budget_times": [budgets_back],
+            "stop": [stop_twice],
+            "averaged_loops": [without_averaged],
+        },
+        "b_eff-nodes": {
+            "suspects": [
+                *(suspect(node=node) for node in (3, 0)),
+                *(suspect(good=good) for good in ([2], [2, 2], [2, 0], [2, 5])),
+                *(suspect(ratio=ratio) for ratio in (53.9, 1.09)),
+            ]
+        },
+        "b_eff-memory": {
+            "asked": [
+                lambda r: r[1]["memory"][1].update(
+                    asked={"mpi_memory_alloc_kinds": None, "MPIX_Query_ze_support": True, "ucp_context_query": None}
+                )
+            ],
+            "devices": [managed_elsewhere],
+        },
+    },
+    "b_eff_load invariants": {
+        "b_eff_load": {
+            "averaged_loops": [stopped(1)],
+            "no_file_system": [put("run", filesystem=file_system("ext4"))],
+            "planned": [stopped(2, needed_budget_seconds=9.0)],
+            "exchanges": [
+                lambda r: first(r, record="loaded_trial").update(exchanges=first(r, record="loaded")["exchanges"])
+            ],
+            "exchange_sum": [all_in_one("exchanges", pattern="ring-1", message_bytes=1, phase=0)],
+        }
+    },
+    "b_eff_io invariants": {"b_eff_io": {"whole": [lambda r: longer(r, 100.0)], "mpi_io": [moved("mpi_io", 2)]}},
+    "b_eff_io_load invariants": {
+        "b_eff_io_load": {
+            "planned": [slower_trial],
+            "access_sum": [all_in_one("accesses", pattern=20, method="read", phase=0)],
+        }
+    },
+    "ftio invariants": {"ftio": {"places": [moved("files", 3)]}},
+    "priomark invariants": {
+        "priomark": {
+            "replay": [replayed(threads=[0.5] * 4), replayed(unseen_mmap=[-1.0] * 4)],
+            "copies": [replayed(copies=copies) for copies in ([3.0] * 4, [0.0] * 4, [1.0, 1.0, 2.0, 1.0])],
+            "mpi_io": [moved("mpi_io", 2)],
+            "bytes": [
+                both(replayed(), where("measurement", {f"read_{what}": 0, f"{written}": 0}, benchmark="trace"))
+                for what, written in (("bytes", "written_bytes"), ("calls", "write_calls"))
+            ],
+        }
+    },
 }
-B_EFF = {
-    "planned": [
-        pattern("ring-1", rings=[{"size": 5, "count": 1}]),
-        pattern("bisection-best", rings=[{"size": 2, "count": 2}]),
-        pattern("worst-cycle", averaged=True),
-        pattern("ring-1", methods=["neighbor", "sendrecv"]),
-        pattern("ping-pong", methods=["sendrecv"]),
-        pattern("ring-2", processes=4),
-        pattern("bisection-best", processes=5),
-        pattern("ping-pong", processes=5),
-        pattern("ping-pong", messages_per_exchange=200),
-        pattern("ring-1", messages_per_exchange=10),
-        pattern("cartesian-2d-x", messages_per_exchange=11),
-        both(
-            put("run", memory_per_process_bytes=2 * GIB),
-            lambda r: [h.update(memory_bytes=2 * h["memory_bytes"]) for h in r[0]["hosts"]],
-        ),
-        put("plan", buffer_bytes=MIB),
-        put("memory_copy", copied_bytes=65535),
-        put("memory_copy", copied_bytes=8 * MIB),
-        one_exchange_more,
-        put("data_check", received_bytes=1, checked_bytes=1),
-    ],
-    "two_processes": [alone],
-    "no_file_system": [put("run", filesystem=file_system("ext4"))],
-    "wrong_bytes": [put("data_check", wrong_bytes=1)],
-    "planned_once": [
-        lambda r: r[1]["patterns"].append(r[1]["patterns"][0]),
-        lambda r: r[1]["methods"].append(r[1]["methods"][0]),
-    ],
-    "averaged_methods": [lambda r: r[1]["methods"][1].update(averaged=True)],
-    "all_patterns": [put("plan", random_patterns=29), lambda r: r[1]["patterns"].pop(0)],
-    "group_of_pattern": [pattern("worst-cycle", name="cycle")],
-    "grids": [
-        pattern("cartesian-2d-x", messages_per_exchange=5),
-        pattern("cartesian-2d-y", processes=4, messages_per_exchange=8),
-    ],
-    "lengths": [lambda r: r[1]["message_bytes"].__setitem__(14, 27560)],
-    "options": [
-        option(time_budget=1.0),
-        option(first_loop_length=1),
-        option(longest_loop=1),
-        option(random_patterns=1),
-    ],
-    "budget": [lambda r: r.insert(9, reduction("ring-1", 1, "best_method", ["sendrecv", "neighbor"]))],
-    "budget_times": [budgets_back],
-    "stop": [
-        lambda r: [
-            r.insert(
-                9, {"record": "stop", "repetition": 1, "pattern": "ring-1", "message_bytes": 1, "elapsed_seconds": 9.0}
-            )
-            for _ in "12"
-        ]
-    ],
-    "averaged_loops": [without_averaged],
-    "shortest": [lambda r: first(r, record="measurement").update(retimed(first(r, record="measurement"), 1e-10))],
-    "fastest": [put("measurement", fastest_seconds=1e6), put("trial", fastest_seconds=1e6)],
-    "slowest_message": [
-        where("measurement", {"slowest_message_seconds": 1e6}, pattern="ring-2"),
-        where("trial", {"elapsed_seconds": 1.0}, pattern="ring-2"),
-    ],
-    "loop_length": [
-        put("latency", loop_length=9999),
-        put("trial", loop_length=2),
-        put("measurement", loop_length=100001),
-    ],
-    "probe_hosts": [lambda r: first(r, record="probe")["hosts"].pop()],
-    "probe_pairs": [
-        both(
-            host(ranks=[0], core_sets=["0-127"]),
-            lambda r: r[0]["hosts"][1].update(ranks=[1, 2, 3, 4], core_sets=["0-127"] * 4, memory_bytes=4 * GIB),
-        )
-    ],
-    "probe_times": [lambda r: first(r, record="probe")["hosts"][0].update(longest_round_trip_seconds=1e-9)],
-    "copy_hosts": [lambda r: first(r, record="memory_copy")["seconds"].pop()],
-    "checked_bytes": [put("data_check", checked_bytes=10**18), put("data_check", checked_bytes=0)],
-}
+
+
+def contradictions():
+    """(section of the page, log, invariant, change) of each case."""
+    for line in STATED.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            section, log = line.removeprefix("## ").split(": ")
+        elif line:
+            name, stated = line.split(maxsplit=1)
+            yield section, log, name, edit(stated)
+    for section, logs in BY_HAND.items():
+        for log, invariants in logs.items():
+            yield from ((section, log, name, change) for name, changes in invariants.items() for change in changes)
