@@ -7,7 +7,8 @@ import copy
 
 import logs_made
 import pytest
-from contradictions import both, host, longer, made, option, put, where
+from contradictions import longer, made
+from edits import both, host, option, put, where
 from logs_made import MIB, first, of_kind
 from logs_made_b_eff import budget, lengths, retimed
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import run
-from contradictions import option, put
+from edits import option, put
 from logs_made_b_eff import averaged_log
 from logs_made_nodes import matched_log
 

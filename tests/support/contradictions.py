@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """For each invariant of docs/log.md, by section of the page and log, changes of a sound log that break it: those of
-tests/logs/contradictions.txt, and here those that a text cannot state. A change gets the records of a log made for tests
-or of a kernel and edits them in place, or returns the text of a log."""
+tests/logs/contradictions.txt, and here those that a text cannot state. A change gets the records of a log made for
+tests or of a kernel and edits them in place, or returns the text of a log."""
 
 import copy
 import json
@@ -9,13 +9,12 @@ from pathlib import Path
 
 import counters_made as made_counters
 import logs_made
-from edits import edit
-from logs_made import GIB, MIB, calls_of, file_system, first, of_kind, striping, text
-from logs_made_b_eff import b_eff_log, retimed
+from edits import both, edit, option, put, where
+from logs_made import MIB, calls_of, file_system, first, of_kind, striping, text
+from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log, half
 from logs_made_priomark import ALL, priomark_log
-from mutator import kernel_log
 
 STATED = Path(__file__).parents[1] / "logs" / "contradictions.txt"
 OF_KERNELS = ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io_load")
@@ -47,46 +46,9 @@ def made() -> dict[str, list[dict]]:
     }
 
 
-def put(kind, **fields):
-    """Sets fields of the first record of a kind."""
-    return lambda r: first(r, record=kind).update(fields)
-
-
-def where(kind, fields, **match):
-    return lambda r: first(r, record=kind, **match).update(fields)
-
-
-def option(**options):
-    return lambda r: r[0]["options"].update({name.replace("_", "-"): value for name, value in options.items()})
-
-
-def host(**fields):
-    return lambda r: r[0]["hosts"][0].update(fields)
-
-
-def pattern(of, /, **fields):
-    return lambda r: next(entry for entry in r[1]["patterns"] if entry["name"] == of).update(fields)
-
-
-def both(*changes):
-    def change(r):
-        for one in changes:
-            one(r)
-
-    return change
-
-
-def gone(kind):
-    return lambda r: r.remove(first(r, record=kind))
-
-
 def ended(seconds):
     """The run ended sooner than its measurements allow."""
     return lambda r: logs_made.ended(r, seconds)
-
-
-def phase(stage, activity, **fields):
-    return where("measurement", fields, stage=stage, activity=activity)
 
 
 def alone(r):

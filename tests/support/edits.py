@@ -16,8 +16,11 @@ import json
 import re
 from collections.abc import Callable
 
+from logs_made import first
+
 EDIT = re.compile(
-    r"(?:(?P<verb>del|reverse|repeat|append|swap) )?(?P<path>\S+?)(?: with (?P<other>\S+)| (?P<sign>[*+]?=) (?P<value>.*))?"
+    r"(?:(?P<verb>del|reverse|repeat|append|swap) )?(?P<path>\S+?)"
+    r"(?: with (?P<other>\S+)| (?P<sign>[*+]?=) (?P<value>.*))?"
 )
 STEP = re.compile(r"\{(?P<of>[^}]*)\}|\.(?P<key>[\w-]+)|\[(?P<place>-?\d+)\]|\[(?P<name>\w+)=(?P<value>[^]]*)\]")
 
@@ -89,3 +92,43 @@ def edit(text: str) -> Callable[[list[dict]], None]:
             once(records, parts, path)
 
     return change
+
+
+# --- the same as functions, where values are computed ------------------------------------------------------------------
+
+
+def put(kind, **fields):
+    """Sets fields of the first record of a kind."""
+    return lambda r: first(r, record=kind).update(fields)
+
+
+def where(kind, fields, **match):
+    return lambda r: first(r, record=kind, **match).update(fields)
+
+
+def option(**options):
+    return lambda r: r[0]["options"].update({name.replace("_", "-"): value for name, value in options.items()})
+
+
+def host(**fields):
+    return lambda r: r[0]["hosts"][0].update(fields)
+
+
+def pattern(of, /, **fields):
+    return lambda r: next(entry for entry in r[1]["patterns"] if entry["name"] == of).update(fields)
+
+
+def both(*changes):
+    def change(r):
+        for one in changes:
+            one(r)
+
+    return change
+
+
+def gone(kind):
+    return lambda r: r.remove(first(r, record=kind))
+
+
+def phase(stage, activity, **fields):
+    return where("measurement", fields, stage=stage, activity=activity)

@@ -5,7 +5,8 @@ import copy
 
 import logs_made
 import pytest
-from contradictions import alone, gone, pattern, put, where
+from contradictions import alone
+from edits import gone, pattern, put, where
 from logs_made import MIB, first
 from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, budget, loops_of, reduced, stopped_log
 from scores import keys

@@ -7,7 +7,7 @@ from dataclasses import replace
 import logs_made
 import pandas as pd
 import pytest
-from contradictions import gone, put
+from edits import gone, put
 from logs_made import GIB, first, with_cores
 from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, retimed, steady
 from msgspec.structs import replace as but

@@ -8,7 +8,7 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
-from contradictions import gone, host, phase, put, where
+from edits import gone, host, phase, put, where
 from logs_made import ended, of_kind, with_cores
 from logs_made_ftio import IO, STAGES, ftio_log, half
 from scores import keys, values

@@ -8,7 +8,7 @@ import logs_made
 import numpy as np
 import pytest
 from builds import ROOT
-from contradictions import put
+from edits import put
 from hypothesis import given
 from hypothesis import strategies as st
 from logs_made import of_kind
