@@ -94,7 +94,7 @@ def edit(text: str) -> Callable[[list[dict]], None]:
     return change
 
 
-# --- the same as functions, where values are computed ------------------------------------------------------------------
+# --- the same as functions, where values are computed -----------------------------------------------------------------
 
 
 def put(kind, **fields):
