@@ -57,6 +57,12 @@ Detectable = Annotated[
         "--detectable", help="State the smallest lasting loss of each metric that would be found in 14 nights."
     ),
 ]
+Notify = Annotated[
+    bool,
+    typer.Option(
+        "--notify", help="Print one message for mail or chat instead: what is new, what to type, what is still open."
+    ),
+]
 OnlyNew = Annotated[bool, typer.Option("--new", help="Only events that the last session is the first to show alarm.")]
 
 
@@ -81,6 +87,7 @@ def check_history(
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
     facts: FactsFile = None,
+    notify: Notify = False,
     as_json: AsJson = False,
 ) -> None:
     """Find tests without a value and events: lasting changes of metrics that belong together."""
@@ -90,10 +97,8 @@ def check_history(
     from coffeecup.postprocess.history.power import detectable
     from coffeecup.postprocess.history.suspicions import suspicions
 
-    if max_age is not None and not 0 <= max_age < float("inf"):
-        raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
-    if confirm_suspected and selection.until:
-        raise typer.BadParameter("--confirm runs tests now: do not use it with --until")
+    of_now = ("--confirm", confirm_suspected, "--until", selection.until)
+    refuse(max_age, ("--notify", notify, "--json", as_json), of_now)
     entries = known_entries(acknowledged)
     cases, table = selection.tables(systems=True, entries=entries)
     planned = replace(selection, sources=[expected], since=None, until=None, metric=None) if expected else None
@@ -104,10 +109,9 @@ def check_history(
         )
     missing, old, values = without_value(tests), too_old(cases, max_age), valued(table, facts)
     found, site, remarks = judged(values, cases, thresholds, entries)
-    changes = [one for event in found for one in event.findings]
+    changes, newest = [one for event in found for one in event.findings], cases["session_time"].max()
     suspected = unexpected(suspicions(values, changes, site_rules(thresholds)), entries)
     if confirm_suspected:
-        newest = cases["session_time"].max()
         suspected = confirm.confirm(suspected, selection.sources, newest, confirm_tests, confirm_minutes)
     confirmed = sum(map(alarming, suspected.to_dict("records")))
     losses = detectable(site) if tell_detectable else {}
@@ -115,10 +119,31 @@ def check_history(
         first = {"tests": len(tests), "missing": missing, "old": old}
         print_json(first | objects(found, suspected, losses, remarks))
     else:
-        text = findings(missing, old, found, suspected, losses)
-        typer.echo("\n".join([*text, *remarks, summary(cases, values, found, len(tests), len(missing), confirmed)]))
+        told = (missing[:0], old, []) if notify else (missing, old, found)
+        text = notification(selection, acknowledged, cases, missing, found) if notify else []
+        text += [*findings(*told, suspected, losses), *remarks]
+        typer.echo("\n".join([*text, summary(cases, values, found, len(tests), len(missing), confirmed)]))
     alarms = any(one.alarms and (one.state == NEW or not new) for one in found)
     raise typer.Exit(1 if len(missing) or len(old) or alarms or confirmed else 0)
+
+
+def refuse(max_age: float | None, *pairs: tuple[str, object, str, object]) -> None:
+    """Raises BadParameter if an age is no number of days, or if both options of a pair are used."""
+    if max_age is not None and not 0 <= max_age < float("inf"):
+        raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
+    for first, one, second, other in pairs:
+        if one and other:
+            raise typer.BadParameter(f"{first}: do not use it with {second}")
+
+
+def notification(
+    selection: Selection, acknowledged: Path | None, cases: "pd.DataFrame", missing: "pd.DataFrame", found: list
+) -> list[str]:
+    """The first lines of --notify."""
+    from coffeecup.postprocess.reports import morning
+
+    every = morning.lines(found, missing, datetime.now(UTC).date(), selection.sources, acknowledged)
+    return morning.message(every, sorted(cases["system"].unique()))
 
 
 def findings(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup site report`: the state of all metrics over the sessions, as one HTML page."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -57,10 +58,12 @@ def site_report(
     facts: FactsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
+    """Write a self-contained HTML report on all benchmarks: what is new, levels, verdicts, trends, scaling and
+    comparisons."""
     from coffeecup.postprocess.history.completeness import completeness
     from coffeecup.postprocess.history.nodes import node_table, server_table
     from coffeecup.postprocess.history.power import detectable
+    from coffeecup.postprocess.reports import morning
     from coffeecup.postprocess.reports.drill_down import report_links
     from coffeecup.postprocess.reports.site_page import as_object, html, site_page, tables
     from coffeecup.postprocess.show.tables import csv_text
@@ -78,16 +81,22 @@ def site_report(
         page = site_page(values, found, cases, tests, (nodes, servers), pairs, entries, detectable(site))
     except ValueError as error:
         raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
-    if reports is not None and not reports.is_dir():
-        raise typer.BadParameter(f"--reports: {printable(str(reports))} is not a folder")
-    links = report_links(reports or output.parent, output)
-    write_text(output, html(page, command_line(), remarks, links))
+    links = report_links(folder_of(reports, output), output)
+    lines = morning.lines(found, page.missing, datetime.now(UTC).date(), selection.sources, acknowledged)
+    write_text(output, html(page, command_line(), remarks, links, lines))
     if figures:
         write_figures(figures, [("site", figure) for figure in page.figures])
         for name, table in tables(page).items():
             write_text(figures / f"{name}.csv", csv_text(table))
     if as_json:
-        print_json(as_object(page))
+        print_json(as_object(page, lines))
+
+
+def folder_of(reports: Path | None, output: Path) -> Path:
+    """The folder with reports. Raises BadParameter."""
+    if reports is not None and not reports.is_dir():
+        raise typer.BadParameter(f"--reports: {printable(str(reports))} is not a folder")
+    return reports or output.parent
 
 
 def pair(text: str) -> tuple[str, tuple[str, str]]:

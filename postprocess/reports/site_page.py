@@ -1,32 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site's page: the state of all benchmarks over the sessions that ReFrame stored, as one HTML file that opens offline
-and can be printed and filed. An overview of the headlines, a part for each benchmark with every metric, its trend and
-its scaling, and comparisons on request. Every figure and table can be written to files as well.
+and can be printed and filed. What is new, an overview of the headlines, a part for each benchmark with every metric,
+its trend and its scaling, and comparisons on request. Every figure and table can be written to files as well.
 """
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.resources import files
 from types import MappingProxyType
 
 import jinja2
+import numpy as np
 import pandas as pd
 
 from coffeecup import __version__
 from coffeecup.postprocess.benchmarks.registry import reasons
 from coffeecup.postprocess.history import node_figures
+from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.completeness import without_value
 from coffeecup.postprocess.history.events import Event
-from coffeecup.postprocess.history.figures import trends
+from coffeecup.postprocess.history.figures import WITHOUT_SIZE, trends
 from coffeecup.postprocess.history.nodes import as_servers, over_sessions, summary
 from coffeecup.postprocess.history.power import SOON
 from coffeecup.postprocess.history.site_files import Entry
 from coffeecup.postprocess.history.standing import TOO_FEW, compared, headlines, scaling, standing
 from coffeecup.postprocess.history.table import SERIES
-from coffeecup.postprocess.reports import changes, site_figures
+from coffeecup.postprocess.reports import changes, morning, site_figures
 from coffeecup.postprocess.show.html import environment
 from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.words import named
+
+MOST_TRENDS = 24  # metrics and places whose trend is drawn, so that a browser shows a large site at once
+SPARKS = 60
+MOST_OPEN = 200  # rows of metrics that are not folded
+GROUP = ["system", "partition", "environ", "file_system", "settings"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,12 @@ class Part:
     benchmark: str
     table: pd.DataFrame
     figures: list[Figure]
+
+    @property
+    def groups(self) -> list[tuple[pd.Series, pd.DataFrame]]:
+        """What is common, and the rows, of each place and set of options."""
+        alike = self.table.groupby(GROUP, sort=False, observed=True)
+        return [(rows.iloc[0][["benchmark", *GROUP]], rows) for _, rows in alike]
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,8 @@ class SitePage:
     """What the page shows. `tests` counts them, `missing` are those without a value, a table of completeness. `nodes`
     and `servers` are those that stand out of the `examined` and `examined_servers`, tables of history.nodes.summary and
     as_servers.
-    `sessions` counts them, `since` and `until` are the first and the last."""
+    `sessions` counts them, `since` and `until` are the first and the last. `headlines` have the points of a
+    `sparkline`; `drawn` of `places` have a figure."""
 
     tests: int
     missing: pd.DataFrame
@@ -67,6 +84,8 @@ class SitePage:
     until: pd.Timestamp
     examined: int
     examined_servers: int
+    drawn: int
+    places: int
 
     @property
     def overview(self) -> pd.DataFrame:
@@ -103,19 +122,12 @@ def site_page(
     findings = [finding for event in found for finding in event.findings]
     table = standing(values, findings, cases, entries, losses)
     front = headlines(table)
-    over_sizes = scaling(table)
+    shown = first_to_see(front, findings)
+    over_sizes = scaling(table).merge(shown)
     chosen = values.merge(front[SERIES], on=SERIES)
-    parts = [
-        Part(
-            name,
-            table[table["benchmark"] == name],
-            [
-                *trends(chosen[chosen["benchmark"] == name], findings),
-                *scaled(over_sizes[over_sizes["benchmark"] == name]),
-            ],
-        )
-        for name in table["benchmark"].unique()
-    ]
+    front = front.assign(sparkline=sparklines(chosen, front))
+    chosen = chosen.merge(shown)
+    parts = [part(name, table, chosen, over_sizes, findings) for name in table["benchmark"].unique()]
     comparisons = [comparison(values, front, kind, names, number) for number, (kind, names) in enumerate(pairs, 1)]
     times = cases["session_time"]
     nodes, servers = of_nodes
@@ -135,7 +147,44 @@ def site_page(
         times.max(),
         len(effects[["system", "node"]].drop_duplicates()),
         len(of_servers[["system", "node"]].drop_duplicates()),
+        len(shown),
+        len(front[WITHOUT_SIZE].drop_duplicates()),
     )
+
+
+def part(
+    name: str, table: pd.DataFrame, chosen: pd.DataFrame, over_sizes: pd.DataFrame, findings: list[Finding]
+) -> Part:
+    """The part of a benchmark, from the rows of all benchmarks."""
+    own, values, sizes = (rows[rows["benchmark"] == name] for rows in (table, chosen, over_sizes))
+    return Part(name, own, [*trends(values, findings), *scaled(sizes)])
+
+
+def first_to_see(front: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
+    """The MOST_TRENDS metrics and places, of headlines, that are drawn: those that alarm first, then those that
+    changed, then those whose last value is out of bounds or missing."""
+    alarmed, changed = (
+        {tuple(one.series.values()) for one in findings if one.alarms or not only} for only in (True, False)
+    )
+    keys = list(map(tuple, front[SERIES].to_numpy().tolist()))
+    bad = front["verdict"].isin(["fail", "no value"])
+    rank = [4 * (key in alarmed) + 2 * (key in changed) + fails for key, fails in zip(keys, bad)]
+    best = front.assign(rank=rank).groupby(WITHOUT_SIZE, sort=False, observed=True)["rank"].max()
+    return best.nlargest(MOST_TRENDS).index.to_frame(index=False)
+
+
+def sparklines(values: pd.DataFrame, front: pd.DataFrame) -> list[str]:
+    """The points of a line of 100 by 20 through the last SPARKS values of each of these headlines."""
+    alike = {key: series.to_numpy()[-SPARKS:] for key, series in values.groupby(SERIES, observed=True)["value"]}
+    return [points(alike[tuple(key)]) for key in front[SERIES].to_numpy().tolist()]
+
+
+def points(values: np.ndarray) -> str:
+    """5 % of the level to both sides, or the range of the values if that is larger."""
+    middle, least = np.median(values), 0.05 * abs(np.median(values))
+    low, high = min(values.min(), middle - least), max(values.max(), middle + least)
+    across = np.linspace(1, 99, len(values)) if len(values) > 1 else [50]
+    return " ".join(f"{x:.0f},{19 - 18 * (y - low) / ((high - low) or 1):.1f}" for x, y in zip(across, values))
 
 
 def scaled(table: pd.DataFrame) -> list[Figure]:
@@ -155,8 +204,18 @@ def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tupl
     return Comparison(title, names, table, replace(figure, name=f"{number:02}-{figure.name}"))
 
 
-def html(page: SitePage, command: str, remarks: list[str], links: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The page. `links` has the report on a log by the log's SHA-256 (drill_down.report_links)."""
+def html(
+    page: SitePage,
+    command: str,
+    remarks: list[str],
+    links: Mapping[str, str] = MappingProxyType({}),
+    lines: Iterable[morning.Line] = (),
+) -> str:
+    """The page. `links` has the report on a log by the log's SHA-256 (drill_down.report_links), `lines` are those of
+    morning.lines. The page runs its own script only, which filters it; its Content-Security-Policy has the hash."""
+    script = files("coffeecup.postprocess.reports").joinpath("templates/site.js").read_text()
+    alike = [name for name in SERIES if name != "processes"]
+    sizes = dict(iter(page.headlines.groupby(alike, sort=False, observed=True)))
     return (
         environment(jinja2.PackageLoader("coffeecup.postprocess.reports"))
         .get_template("site.html.j2")
@@ -173,19 +232,40 @@ def html(page: SitePage, command: str, remarks: list[str], links: Mapping[str, s
             reasons=reasons,
             node_line=changes.node_line,
             server_line=changes.server_line,
-            missing=list(map(changes.gap, page.missing.to_dict("records"))),
-            events=[
-                (event, changes.verdict(event), changes.sentence(event))
-                for event in sorted(page.events, key=lambda one: not one.alarms)
-            ],
+            lines=list(lines),
+            sizes=lambda row: sizes[tuple(getattr(row, name) for name in alike)],
+            standing=bad_rows,
+            filters=filters(page),
+            folded=sum(len(part.table) for part in page.parts) > MOST_OPEN,
+            script=script,
+            script_hash=b64encode(sha256(script.encode()).digest()).decode(),
             remarks=remarks,
         )
     )
 
 
-def as_object(page: SitePage) -> dict:
+def bad_rows(table: pd.DataFrame) -> list[tuple[str, int]]:
+    """How many rows of a standing are worse, out of bounds or without a value, as words and numbers that are not 0."""
+    counts = [
+        ("worse", int(table["trend"].str.startswith("worse").sum())),
+        ("out of bounds", int((table["verdict"] == "fail").sum())),
+        ("without a value", int((table["verdict"] == "no value").sum())),
+    ]
+    return [(word, count) for word, count in counts if count]
+
+
+def filters(page: SitePage) -> dict[str, list[str]]:
+    """The values of each filter that can be chosen."""
+    tables = [part.table for part in page.parts]
+    rows = pd.concat([table[["system", *morning.FILTERS]].drop_duplicates() for table in tables]).to_dict("records")
+    every = {name: sorted({morning.name_of(row, name) for row in rows} - {""}) for name in morning.FILTERS}
+    return {name: values for name, values in every.items() if len(values) > 1}
+
+
+def as_object(page: SitePage, lines: Iterable[morning.Line] = ()) -> dict:
     """What the page shows as plain values and tables."""
     return {
+        "lines": morning.objects(lines),
         "sessions": page.sessions,
         "since": page.since,
         "until": page.until,

@@ -150,7 +150,8 @@ def test_the_page_tells_level_verdict_trend_and_what_regressed(written):
 def test_every_figure_and_table_is_a_file_too(written):
     names = sorted(path.name for path in (written / "figures").iterdir())
     figures = {name[:-4] for name in names if name.endswith(".svg")}
-    assert len(figures) == len(Page((written / "site.html").read_text()).named("svg")) > 0
+    drawn = Page((written / "site.html").read_text()).named("svg")
+    assert len(figures) == sum("spark" not in picture["aria-labelledby"] for picture in drawn) > 0
     assert all({f"{name}.png", f"{name}.csv"} <= set(names) for name in figures)
     overview = pd.read_csv(written / "figures" / "site-overview.csv")
     assert len(overview) == 4 and one(overview, system="b", processes=8).median == pytest.approx(0.8 * 6000, rel=0.02)
@@ -160,7 +161,7 @@ def test_every_figure_and_table_is_a_file_too(written):
 
 def test_the_page_is_accessible_and_loads_nothing(written):
     page = Page((written / "site.html").read_text())
-    accessible(page)
+    accessible(page, scripts=1)
     assert "scroll" in {attributes.get("class") for _, attributes in page.tags}
 
 
@@ -178,7 +179,7 @@ def test_hostile_names_stay_text(tmp_path):
     ]
     done = run("site", "report", database(tmp_path / "results.db", made), "-o", tmp_path / "site.html")
     page = (tmp_path / "site.html").read_text()
-    assert done.exit_code == 0 and "<script" not in page and "<img" not in page
+    assert done.exit_code == 0 and page.count("<script") == 1 and "<img" not in page
 
 
 @pytest.mark.parametrize(
