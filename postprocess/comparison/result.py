@@ -204,6 +204,7 @@ def text(found: Conclusion) -> str:
 
 
 def table(rows: pd.DataFrame) -> Table:
+    """One line for each index; floats with their digits, all else as text."""
     drawn = simple_table(*map(str, (rows.index.name, *rows.columns)))
     for name, values in rows.iterrows():
         cells = [digits(value) if isinstance(value, float) else printable(str(value)) for value in values]
