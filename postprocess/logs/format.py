@@ -39,12 +39,11 @@ class Progress:
 @dataclass(frozen=True)
 class LogFormat:
     """The logs of one benchmark. `own` are its records besides those of every log, `options` the names of its kernel's
-    options, separated by blanks, and `newer_options` those that older logs do not state."""
+    options, separated by blanks."""
 
     own: tuple[type[Record], ...]
     options: str
     progress: Progress
-    newer_options: str = ""
 
     @cached_property
     def records(self) -> dict[str, type[Record]]:

@@ -129,7 +129,7 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
         )
     refuse_duplicate_keys(path, lines, records)
     run, plan, *others = records
-    refuse_other_options(path, cast(Run, run), log_format)
+    refuse_other_options(path, cast(Run, run), set(log_format.options.split()))
     return Log(path, hashlib.sha256(data).hexdigest(), cast(Run, run), plan, grouped(others))
 
 
@@ -301,10 +301,9 @@ def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[Record])
                 ) from None
 
 
-def refuse_other_options(path: Path, run: Run, log_format: LogFormat) -> None:
-    """A log states exactly the options that its kernel has, or had when it wrote the log."""
-    known, newer = set(log_format.options.split()), set(log_format.newer_options.split())
-    if unknown := sorted(run.options.keys() - known - newer):
+def refuse_other_options(path: Path, run: Run, known: set[str]) -> None:
+    """A log states exactly the options that its kernel has."""
+    if unknown := sorted(run.options.keys() - known):
         raise LogError(path, f"line 1: the kernel has no option {unknown[0]!r:.80}; {COPY_AGAIN}", "options")
     if missing := sorted(known - run.options.keys()):
         raise LogError(path, f"line 1: the log does not state the option {missing[0]}; {COPY_AGAIN}", "options")

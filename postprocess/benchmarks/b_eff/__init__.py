@@ -72,12 +72,11 @@ BENCHMARK = Benchmark(
         options=" ".join(
             [
                 "log memory-per-process time-budget patterns methods seed first-loop-length longest-loop repetitions "
-                "random-patterns idle-power",
+                "random-patterns idle-power hang-after",
                 *(option for part in parts() for option in part.options),
             ]
         ),
         progress=Progress(planned=planned_loops, done={Measurement: one}, left_out={Budget: left_out}),
-        newer_options="hang-after",
     ),
     rules={
         "memory_by_option": "memory set by option",

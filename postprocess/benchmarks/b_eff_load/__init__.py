@@ -35,9 +35,8 @@ BENCHMARK = Benchmark(
     log_format=LogFormat(
         own=(Plan, Loaded, LoadedTrial, Load, Stop, DataCheck),
         options="log kinds victims directory time-budget memory-per-process seed first-loop-length longest-loop "
-        "repetitions random-patterns idle-power",
+        "repetitions random-patterns idle-power hang-after",
         progress=Progress(planned=planned_loops, done={Loaded: one}),
-        newer_options="hang-after",
     ),
     rules={"memory_by_option": "memory set by option", "under_load": "measured under load"},
 )
