@@ -44,7 +44,8 @@ class Clause:
     the largest coefficient of variation, `least_of_median` and `most_of_median` are bounds of every run; all three in
     percent. `forbidden` are keys of qualifications, `workload_sha256` is the hash of a workload's text. `evidence` says
     where a value comes from: a LOG, or a SESSION alone for tests of other suites. `parameters` select tests of
-    others by theirs, and runs with a log by their VARIANT."""
+    others by theirs, and runs with a log by their VARIANT. `guard_band` is how far beyond its bounds a value still
+    passes, in percent of the bound."""
 
     name: str
     benchmark: str
@@ -69,6 +70,16 @@ class Clause:
     workload_sha256: str | None = None
     evidence: str = LOG
     parameters: Mapping[str, str] = field(default_factory=dict)
+    guard_band: float = 0.0
+
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The least and the most value that passes: the bounds less and plus the guard band."""
+        sides = ((self.floor, -1), (self.ceiling, 1))
+        least, most = (
+            None if bound is None else bound + side * abs(bound) * self.guard_band / 100 for bound, side in sides
+        )
+        return least, most
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,10 @@ class Contract:
     signers: Path | None = None
     relations: tuple[Relation, ...] = ()
     refused_runs: int = 0
+
+    def allows(self, refused: int) -> bool:
+        """Whether so many runs and sessions may be refused, missing or abandoned."""
+        return refused <= self.refused_runs
 
 
 class Loader(yaml.SafeLoader):
@@ -275,6 +290,7 @@ def clause_of(content: dict) -> Clause:
         forbidden=tuple(content.get("forbidden", ())),
         workload_sha256=content.get("workload_sha256"),
         evidence=content.get("evidence", LOG),
+        guard_band=content.get("guard_band", 0.0),
         parameters={name: str(value) for name, value in content.get("parameters", {}).items()},
         excluded_nodes={excluded["node"]: excluded["reason"] for excluded in content.get("excluded_nodes", [])},
         **{

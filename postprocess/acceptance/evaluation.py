@@ -118,11 +118,17 @@ def evaluate_clause(clause: Clause, runs: list[Run], terms: Terms) -> Verdict:
         )
     if others := other_tests(evaluated):
         return Verdict(clause, NOT_PROVEN, None, others, evaluated)
-    value = STATISTICS[clause.statistic](values)
-    wide = list(too_wide(clause, values))
-    outcome = PASS if within(clause, value) and not wide else FAIL
+    outcome, value, wide = judged(clause, values)
     text = " ".join([sentence(clause, value), *wide, spread(values, len(evaluated))])
     return Verdict(clause, outcome, value, text, evaluated)
+
+
+def judged(clause: Clause, values: list[float]) -> tuple[str, float, list[str]]:
+    """The outcome of a clause by the values of enough runs, PASS or FAIL, its statistic, and how the runs scatter more
+    than it allows, one sentence each."""
+    value = STATISTICS[clause.statistic](values)
+    wide = list(too_wide(clause, values))
+    return PASS if within(clause, value) and not wide else FAIL, value, wide
 
 
 def concerns(clause: Clause, run: Run) -> bool:
@@ -240,19 +246,22 @@ def too_variable(most_percent: float, values: list[float]) -> Iterator[str]:
 
 
 def within(clause: Clause | Relation, value: float) -> bool:
-    """Whether a value reaches a bound. A difference within the rounding of the computation counts as reached."""
+    """Whether a value reaches its bounds, a clause's less its guard band. A difference within the rounding of the
+    computation counts as reached."""
+    floor, ceiling = clause.limits
 
     def reached(bound: float) -> bool:
         return math.isclose(value, bound, rel_tol=ROUNDING)
 
-    return (clause.floor is None or value >= clause.floor or reached(clause.floor)) and (
-        clause.ceiling is None or value <= clause.ceiling or reached(clause.ceiling)
+    return (floor is None or value >= floor or reached(floor)) and (
+        ceiling is None or value <= ceiling or reached(ceiling)
     )
 
 
 def sentence(clause: Clause, value: float) -> str:
     reached = f"{exact(value)} {unit_word(clause.unit)}".rstrip()
-    return f"The {clause.statistic} is {reached}, {' and '.join(margins(clause, value))}."
+    guard = f", with a guard band of {exact(clause.guard_band)} %" if clause.guard_band else ""
+    return f"The {clause.statistic} is {reached}, {' and '.join(margins(clause, value))}{guard}."
 
 
 def margins(clause: Clause | Relation, value: float) -> list[str]:

@@ -21,6 +21,10 @@ class Relation:
     ceiling: float | None
     unit: str = "1"
 
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        return self.floor, self.ceiling
+
 
 def kind_and_clauses(content: dict) -> tuple[str, list[str]]:
     kind = next(kind for kind in KINDS if kind in content)

@@ -79,6 +79,8 @@ def further_demands(clause: Clause) -> Iterator[str]:
         yield WEAKER
     if clause.parameters:
         yield f"parameters {', '.join(f'{name}={value}' for name, value in clause.parameters.items())}"
+    if clause.guard_band:
+        yield f"guard band of {exact(clause.guard_band)} %: a value so far beyond the bound still passes"
     if clause.variation is not None:
         yield f"coefficient of variation at most {exact(clause.variation)} %"
     for word, bound in (("least", clause.least_of_median), ("most", clause.most_of_median)):

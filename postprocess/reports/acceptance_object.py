@@ -80,6 +80,7 @@ def clause_object(verdict: Verdict) -> dict:
                 "unit",
                 "floor",
                 "ceiling",
+                "guard_band",
                 "benchmark",
                 "evidence",
                 "parameters",

@@ -6,8 +6,9 @@ from statistics import NormalDist
 CONFIDENCE = 0.95
 
 
-def share_interval(successes: int, trials: int) -> tuple[float, float]:
-    """The interval of the probability of a success, with CONFIDENCE (Wilson, J. Am. Stat. Assoc. 22 (1927) 209)."""
+def share_interval(successes: float, trials: float) -> tuple[float, float]:
+    """The interval of the probability of a success, with CONFIDENCE (Wilson, J. Am. Stat. Assoc. 22 (1927) 209).
+    Trials that depend on each other count as fewer, so the numbers need not be whole."""
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share, weight = successes / trials, z**2 / trials
     middle, half = share + weight / 2, (weight * (share * (1 - share) + weight / 4)) ** 0.5

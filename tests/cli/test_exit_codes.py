@@ -78,6 +78,8 @@ RUNS = [
     ("accept evaluate", 2, ["low/session.json", "low/session.json", "-o", "new/a.html"]),
     ("accept begin", 0, ["contract.yaml"]),
     ("accept begin", 2, ["low/contract.yaml"]),
+    ("accept risk", 0, ["low/contract.yaml", "--scatter", "5", "--draws", "100"]),
+    ("accept risk", 2, ["low/contract.yaml"]),
     ("predict", 0, ["--network", "crossbar", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
     ("predict", 2, ["--network", "ether", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
     ("schema", 0, ["b_eff"]),

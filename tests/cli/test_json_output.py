@@ -14,7 +14,7 @@ from builds import ROOT
 from commands import all_commands, run
 from contracts_made import begin
 from logs_made_b_eff import AVERAGED, averaged_log
-from sessions_made import case, database, each_night, night, session, steady
+from sessions_made import case, database, each_night, night, nights, session, steady
 
 PAGES = sorted((ROOT / "docs").glob("json-*.md"))
 SERIES_TEXT = ("benchmark", "system", "partition", "environ", "node", "file_system", "settings", "metric")
@@ -142,6 +142,7 @@ def outputs(stored, tmp_path):
     few = case({"total": (3.0, "Mflop/s")}, benchmark="ftio", time_run=5.0)
     made = [session([constant, few][: 1 + (n > 9)], night(n), cmdline="reframe --mode=theirs -r") for n in range(20)]
     reached = database(tmp_path / "reached.db", made)
+    only = database(tmp_path / "only.db", nights(steady(20), processes=4))
     propose = ["references", "propose", stored, "--benchmark", "b_eff", "--system", "local"]
     return {
         "coffeecup score": [printed("score", tmp_path, *compared, code=1)],
@@ -151,6 +152,9 @@ def outputs(stored, tmp_path):
         "coffeecup plan": [
             printed("plan", stored, "--system", "local", *quick, "--loss", "2", code=1),
             printed("plan", reached, *quick, code=1),
+        ],
+        "coffeecup accept risk": [
+            printed("accept", "risk", evidence_made.contract(tmp_path, 1), "--history", only, "--draws", "100")
         ],
         "coffeecup site report": [
             printed("site", "report", stored, "-o", page, "--compare", kind)

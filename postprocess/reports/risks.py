@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The risks of a contract (acceptance.risk) as text, as JSON and as a figure."""
+
+from collections.abc import Iterator
+
+import matplotlib
+import pandas as pd
+
+from coffeecup.postprocess.acceptance.contract import Contract
+from coffeecup.postprocess.acceptance.risk import Assumed, Chance
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import Figure
+from coffeecup.postprocess.show.terminal import rendered, simple_table
+from coffeecup.postprocess.show.words import counted, printable
+
+WHOLE = "whole contract"
+WIDTH = 118
+COLOURS = (plots.BLUE, plots.VERMILION, plots.GREEN, plots.ORANGE, plots.PURPLE, plots.SKY, plots.BROWN)
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def assumptions(assumed: Assumed, contract: Contract) -> Iterator[str]:
+    """What the probabilities depend on, one sentence each."""
+    noise = assumed.noise
+    yield f"Noise: {noise.words}."
+    yield f"The runs of an acceptance are divided into {counted(assumed.sessions, 'session')} if the noise allows it."
+    yield (
+        f"{100 * assumed.refused:g} % of the runs are refused and repeated; the contract allows "
+        f"{contract.refused_runs}."
+    )
+    yield from (f"Note: {remark}." for remark in noise.remarks)
+
+
+def text(contract: Contract, assumed: Assumed, chances: list[Chance]) -> str:
+    """The probabilities in percent: two rows for each clause, the second one with the intervals."""
+    table = simple_table("true value better by, %")
+    for better in dict.fromkeys(chance.percent for chance in chances):
+        table.add_column(f"{better:g}", justify="right")
+    for name in dict.fromkeys(chance.name for chance in chances):
+        row = [chance for chance in chances if chance.name == name]
+        table.add_row(printable(name or WHOLE), *(percent(chance.value) for chance in row))
+        table.add_row("", *(f"{percent(low)}-{percent(high)}" for low, high in (chance.interval for chance in row)))
+    lines = [*map(printable, assumptions(assumed, contract)), *summary(chances)]
+    title = f"{printable(contract.title)}: probability to pass in percent, below it the 95 % interval"
+    return rendered(title, table, width=WIDTH) + "\n".join(lines) + "\n"
+
+
+def whole(chances: list[Chance]) -> dict[float, float]:
+    return {chance.percent: chance.value for chance in chances if chance.name is None}
+
+
+def summary(chances: list[Chance]) -> list[str]:
+    """The two risks of the whole contract."""
+    passed = whole(chances)
+    worse = [f"{percent(passed[better])} % pass {-better:g} % below" for better in sorted(passed) if better < 0]
+    return [
+        f"The supplier's risk: {percent(1 - passed[0])} % fail with all clauses at their bounds.",
+        f"The centre's risk, all clauses alike: {', '.join(reversed(worse))}.",
+    ]
+
+
+def as_object(contract: Contract, assumed: Assumed, chances: list[Chance]) -> dict:
+    return {
+        "contract": contract.title,
+        "contract_sha256": contract.sha256,
+        "noise": assumed.noise.words,
+        "nights": assumed.noise.nights,
+        "sessions": assumed.sessions,
+        "refused": assumed.refused,
+        "draws": assumed.draws,
+        "seed": assumed.seed,
+        "remarks": list(assumed.noise.remarks),
+        "chances": [
+            {
+                "clause": chance.name,
+                "percent_better": chance.percent,
+                "passes": chance.value,
+                "passes_low": chance.interval[0],
+                "passes_high": chance.interval[1],
+            }
+            for chance in chances
+        ],
+    }
+
+
+def figure(chances: list[Chance]) -> Figure:
+    """The operating characteristic: a line for the whole contract and one for each clause."""
+    data = pd.DataFrame(
+        [(chance.name or WHOLE, chance.percent, 100 * chance.value) for chance in chances],
+        columns=["clause", "percent_better", "passes_percent"],
+    )
+    with matplotlib.rc_context(plots.LOOK):
+        drawn, [axes] = plots.canvas(8.6, 3.9)
+        for number, (name, rows) in enumerate(data.groupby("clause", sort=False)):
+            one = name == WHOLE
+            colour, marker = plots.BLACK if one else COLOURS[number % len(COLOURS)], "os^Dv<>"[number % 7]
+            axes.plot(rows["percent_better"], rows["passes_percent"], color=colour, marker=marker, label=str(name))
+        axes.axvline(0, color=plots.GREY, linewidth=0.8)
+        axes.set_ylim(-2, 102)
+        axes.set_xlabel("true value, percent better than the bound")
+        axes.set_ylabel("acceptances that pass, %")
+        axes.legend(loc="best")
+    description = (
+        "How many acceptances pass for a machine whose true values are so much better or worse than the bounds. Right "
+        "of 0, what is missing to 100 % is the supplier's risk; left of 0, the line is the centre's risk."
+    )
+    return Figure("operating-characteristic", "Operating characteristic", description, data, drawn)
