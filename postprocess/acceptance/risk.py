@@ -20,7 +20,7 @@ from coffeecup.postprocess.acceptance.evaluation import (
     judged,
     overall,
 )
-from coffeecup.postprocess.acceptance.noise import Drawn, Noise, runs_of, by_runs
+from coffeecup.postprocess.acceptance.noise import Drawn, Noise, by_runs, runs_of
 from coffeecup.postprocess.statistics.shares import share_interval
 
 PERCENT = (-10.0, -5.0, -2.0, -1.0, 0.0, 1.0, 2.0, 5.0, 10.0)  # better than the bound; below 0 worse

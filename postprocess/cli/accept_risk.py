@@ -60,7 +60,7 @@ def noise_of(
     night_scatter: float,
 ) -> "Noise":
     """The noise of the one source that was chosen. Raises BadParameter."""
-    from coffeecup.postprocess.acceptance.noise import NoiseError, Stated, noise_of_history, read_noise, by_runs
+    from coffeecup.postprocess.acceptance.noise import NoiseError, Stated, by_runs, noise_of_history, read_noise
 
     if sum(source is not None for source in (history or None, noise, scatter)) != 1:
         raise typer.BadParameter("state the noise, in one way: --history, --noise or --scatter")

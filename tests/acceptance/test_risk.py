@@ -16,7 +16,7 @@ from sessions_made import database, nights, steady, table_of
 
 from coffeecup.postprocess.acceptance.contract import Contract, read_contract
 from coffeecup.postprocess.acceptance.evaluation import judged
-from coffeecup.postprocess.acceptance.noise import NoiseError, Stated, noise_of_history, recorded, by_runs
+from coffeecup.postprocess.acceptance.noise import NoiseError, Stated, by_runs, noise_of_history, recorded
 from coffeecup.postprocess.acceptance.relations import Relation
 from coffeecup.postprocess.acceptance.risk import Assumed, simulation
 from coffeecup.postprocess.acceptance.terms import Terms
