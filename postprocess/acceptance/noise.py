@@ -41,7 +41,7 @@ class Drawn:
 
 class Noise(Protocol):
     """Where values come from. `words` describe it with `remarks`, `nights` is the number of nights that tell it, 0 if
-    it is stated."""
+    it is stated. `repeated`: whether a session has several runs of each test; else each run is of another session."""
 
     @property
     def words(self) -> str: ...
@@ -49,6 +49,8 @@ class Noise(Protocol):
     def nights(self) -> int: ...
     @property
     def remarks(self) -> tuple[str, ...]: ...
+    @property
+    def repeated(self) -> bool: ...
 
     def draw(self, tests: Sequence[Sequence[Clause]], draws: int, sessions: int, seed: int) -> Drawn:
         """Acceptances of these tests, each a list of clauses that the same runs decide, over so many sessions."""
@@ -74,6 +76,7 @@ class Stated:
     between: float = 0.0
     nights: int = 0
     remarks: tuple[str, ...] = ()
+    repeated: bool = True
 
     @property
     def words(self) -> str:

@@ -26,7 +26,8 @@ def assumptions(assumed: Assumed, contract: Contract) -> Iterator[str]:
     """What the probabilities depend on, one sentence each."""
     noise = assumed.noise
     yield f"Noise: {noise.words}."
-    yield f"The runs of an acceptance are divided into {counted(assumed.sessions, 'session')} if the noise allows it."
+    if noise.repeated:
+        yield f"The runs of an acceptance come from {counted(assumed.sessions, 'session')}."
     yield (
         f"{100 * assumed.refused:g} % of the runs are refused and repeated; the contract allows "
         f"{contract.refused_runs}."

@@ -193,7 +193,7 @@ def test_noise_that_is_not_clear_is_refused(tmp_path, monkeypatch, options, prob
 
 
 def test_a_shared_column_is_a_rate(tmp_path):
-    """Of which times are the inverse: a clause on either passes in the good half of the nights."""
+    """Times are its inverse: no night is worse than the median, for a clause on a rate or on a time."""
     rate = clause(statistic="minimum", repetitions=1)
     time = {"clause": "latency", "metric": "ping_pong_latency", "unit": "us", "floor": None, "ceiling": 2}
     time = {key: value for key, value in (rate | time).items() if value is not None}
