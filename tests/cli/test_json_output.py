@@ -238,7 +238,7 @@ def test_compare(tmp_path):
 
 
 def test_every_command_with_the_option_is_documented():
-    """And no other command is. A form of a command with an option, such as `compare --sessions`, can have a table too."""
+    """And no other command is. A form of a command, such as `compare --sessions`, can have its own table."""
     options = {name: [opt for one in command.params for opt in one.opts] for name, command in all_commands().items()}
     names = {f"coffeecup {name}" for name, those in options.items() if "--json" in those}
     assert names == {name.partition(" --")[0] for name in TABLES if name.startswith("coffeecup ")}
