@@ -27,16 +27,6 @@ from coffeecup.postprocess.cli.common import (
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 from coffeecup.postprocess.show.words import printable
 
-Compare = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="KIND=A,B",
-        help="Compare B with A; may be repeated. KIND is system, partition "
-        "(as SYSTEM:PARTITION), file_system, environ, session (A and B begin their identifiers), or time (before date "
-        "A, since date B).",
-    ),
-]
-
 
 @exit_codes({0: "written, whatever the values are (`coffeecup check-history` judges them)", 2: USAGE})
 @reads_sessions()
@@ -52,14 +42,12 @@ def site_report(
         ),
     ] = None,
     figures: Figures = None,
-    compare: Compare = None,
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
     facts: FactsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a self-contained HTML report on all benchmarks: what is new, levels, verdicts, trends, scaling and
-    comparisons."""
+    """Write a self-contained HTML report on all benchmarks: what is new, levels, verdicts, trends and scaling."""
     from coffeecup.postprocess.history.completeness import completeness
     from coffeecup.postprocess.history.nodes import node_table, server_table
     from coffeecup.postprocess.history.power import detectable
@@ -74,13 +62,9 @@ def site_report(
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
     found, site, remarks = judged(values, cases, thresholds, entries)
-    try:
-        tests = selection.tests_in(completeness(cases, entries=entries))
-        nodes, servers = node_table(table, entries), server_table(table)
-        pairs = [pair(text) for text in compare or []]
-        page = site_page(values, found, cases, tests, (nodes, servers), pairs, entries, detectable(site))
-    except ValueError as error:
-        raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
+    tests = selection.tests_in(completeness(cases, entries=entries))
+    nodes, servers = node_table(table, entries), server_table(table)
+    page = site_page(values, found, cases, tests, (nodes, servers), entries, detectable(site))
     links = report_links(folder_of(reports, output), output)
     lines = morning.lines(found, page.missing, datetime.now(UTC).date(), selection.sources, acknowledged)
     write_text(output, html(page, command_line(), remarks, links, lines))
@@ -97,12 +81,3 @@ def folder_of(reports: Path | None, output: Path) -> Path:
     if reports is not None and not reports.is_dir():
         raise typer.BadParameter(f"--reports: {printable(str(reports))} is not a folder")
     return reports or output.parent
-
-
-def pair(text: str) -> tuple[str, tuple[str, str]]:
-    """Kind and the two names of --compare KIND=A,B. Raises BadParameter."""
-    kind, _, names = text.partition("=")
-    first, _, second = names.partition(",")
-    if not first or not second:
-        raise typer.BadParameter(f"--compare: expected KIND=A,B, got {printable(text)!r}")
-    return kind, (first, second)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The current state of every metric: level with interval, verdict on the last session, trend; also over sizes, and in
-comparison.
+"""The current state of every metric: level with interval, verdict on the last session, trend; also over sizes.
 
 Pure functions from tables of change_points.session_values to tables.
 """
@@ -34,12 +33,6 @@ COLUMNS = [
     "trend",
     "detectable",
 ]
-KINDS = (
-    "system",
-    "partition",
-    "file_system",
-    "environ",
-)  # what can be compared, besides sessions and times
 
 
 def standing(
@@ -161,56 +154,3 @@ def scaling(table: pd.DataFrame) -> pd.DataFrame:
     return rates[alike["processes"].transform("size") > 1].assign(
         efficiency=rates["per_process"] / alike["per_process"].transform("first")
     )
-
-
-def sides(values: pd.DataFrame, kind: str, names: tuple[str, str]) -> list[pd.DataFrame]:
-    """The two parts of a table of session_values to compare: `kind` is one of KINDS, or `session` with the beginning of
-    its identifiers, or `time` with two dates between which the first side ends and the second begins. Raises ValueError
-    with the remedy."""
-    if kind == "time":
-        first, second = (pd.Timestamp(name, tz="UTC") for name in names)
-        parts = [values[values["session_time"] < first], values[values["session_time"] >= second]]
-    elif kind == "session":
-        parts = [values[values["session"].str.startswith(name)] for name in names]
-    elif kind in KINDS:
-        column = values["system"] + ":" + values["partition"] if kind == "partition" else values[kind]
-        parts = [values[column == name] for name in names]
-    else:
-        raise ValueError(f"unknown kind {kind!r}: valid are {', '.join((*KINDS, 'session', 'time'))}")
-    for name, part in zip(names, parts):
-        if part.empty:
-            raise ValueError(f"no session of {kind} {name!r}")
-    return parts
-
-
-def compared(values: pd.DataFrame, kind: str, names: tuple[str, str]) -> pd.DataFrame:
-    """What both sides measured, a row per size, options and metric: the median of each side with its interval, and
-    `ratio`, second over first. Raises ValueError if a side has several series for one row, because their common median
-    would be meaningless."""
-    free = {
-        "system": {"system", "partition", "environ"},
-        "partition": {"system", "partition", "environ"},
-        "file_system": {"file_system"},
-        "environ": {"environ"},
-    }.get(kind, set())
-    key = [name for name in SERIES if name not in free]
-    tables = []
-    for name, part in zip(names, sides(values, kind, names)):
-        grouped = part.groupby(key, sort=False, observed=True)
-        if free and (grouped[list(free)].nunique().to_numpy() > 1).any():
-            raise ValueError(f"{kind} {name!r} has several partitions or environments: compare by partition or environ")
-        tables.append(
-            grouped.agg(
-                unit=("unit", "last"),
-                sessions=("value", "size"),
-                median=("value", "median"),
-                low=("value", lambda part: interval(part.to_numpy())[0]),
-                high=("value", lambda part: interval(part.to_numpy())[1]),
-            ).reset_index()
-        )
-    both = tables[0].merge(tables[1], on=[*key, "unit"], suffixes=("_first", "_second"))
-    if both.empty:
-        raise ValueError(
-            f"{kind} {names[0]!r} and {names[1]!r} have no benchmark in common with the same size and options"
-        )
-    return both.assign(ratio=both["median_second"] / both["median_first"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a site's page: scaling over sizes, and comparisons."""
+"""Figures of a site's page: scaling over sizes."""
 
 import matplotlib
 import pandas as pd
@@ -8,7 +8,6 @@ from matplotlib.ticker import PercentFormatter
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
-from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import counted, digits, named
 
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"))
@@ -20,11 +19,9 @@ def label(row) -> str:
 
 
 def place(row) -> str:
-    """Where a row was measured, without the property that is being compared."""
-    shown = (f"{row.system}:{row.partition}" if hasattr(row, "system") else "") + (
-        f"+{row.environ}" if hasattr(row, "environ") else ""
-    )
-    return " ".join(filter(None, [shown, getattr(row, "node", ""), getattr(row, "file_system", "")]))
+    """Where a row was measured; a group of several nodes has none."""
+    shown = f"{row.system}:{row.partition}+{row.environ}"
+    return " ".join(filter(None, [shown, getattr(row, "node", ""), row.file_system]))
 
 
 def scaling(table: pd.DataFrame) -> Figure:
@@ -38,7 +35,8 @@ def scaling(table: pd.DataFrame) -> Figure:
         for number, (_, line) in enumerate(table.groupby(alike, sort=False, observed=True)):
             color, marker = LINES[number % len(LINES)]
             joined = "-" if len(line) > 2 else "none"  # two sizes have no course
-            spread = [line["median"] - line["low"], line["high"] - line["median"]]
+            several = line["sessions"] > 1  # one has no interval
+            spread = [(line["median"] - line["low"]).where(several), (line["high"] - line["median"]).where(several)]
             rate.errorbar(
                 line["processes"],
                 line["median"],
@@ -70,39 +68,4 @@ def scaling(table: pd.DataFrame) -> Figure:
         ),
         data=table,
         canvas=drawn,
-    )
-
-
-def comparison(table: pd.DataFrame, title: str, names: tuple[str, str]) -> Figure:
-    """The headlines of a standing.compared: second over first, a mark per size."""
-    words = [
-        ", ".join(filter(None, [row.metric, counted(row.processes, "process"), place(row)])) for row in each_row(table)
-    ]
-    with matplotlib.rc_context(plots.LOOK):
-        drawn, [axis] = plots.canvas(8.6, 1.2 + 0.32 * len(table))
-        # The extremes that the intervals of both sides allow.
-        low, high = table["low_second"] / table["high_first"], table["high_second"] / table["low_first"]
-        axis.errorbar(
-            table["ratio"],
-            range(len(table)),
-            xerr=[table["ratio"] - low, high - table["ratio"]],
-            fmt="o",
-            color=BLUE,
-            capsize=3,
-        )
-        axis.axvline(1, color=GREY, linestyle=":", linewidth=1.2)
-        axis.set_yticks(range(len(table)), words)
-        axis.invert_yaxis()
-        axis.set_xlabel(f"{names[1]} / {names[0]}")
-        plots.plain_numbers(axis.xaxis)
-    return Figure(
-        name="comparison",
-        title=title,
-        data=table,
-        canvas=drawn,
-        description=(
-            "Ratio of the medians; the bars are what the intervals of both allow. "
-            + "; ".join(f"{word}: {ratio:.3g}" for word, ratio in zip(words, table["ratio"]))
-            + "."
-        ),
     )

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site's page: the state of all benchmarks over the sessions that ReFrame stored, as one HTML file that opens offline
 and can be printed and filed. What is new, an overview of the headlines, a part for each benchmark with every metric,
-its trend and its scaling, and comparisons on request. Every figure and table can be written to files as well.
+its trend and its scaling. Every figure and table can be written to files as well.
 """
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
@@ -26,12 +26,11 @@ from coffeecup.postprocess.history.figures import WITHOUT_SIZE, trends
 from coffeecup.postprocess.history.nodes import as_servers, over_sessions, summary
 from coffeecup.postprocess.history.power import SOON
 from coffeecup.postprocess.history.site_files import Entry
-from coffeecup.postprocess.history.standing import TOO_FEW, compared, headlines, scaling, standing
+from coffeecup.postprocess.history.standing import TOO_FEW, headlines, scaling, standing
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.reports import changes, morning, site_figures
 from coffeecup.postprocess.show.html import environment
 from coffeecup.postprocess.show.plots import Figure
-from coffeecup.postprocess.show.words import named
 
 MOST_TRENDS = 24  # metrics and places whose trend is drawn, so that a browser shows a large site at once
 SPARKS = 60
@@ -55,14 +54,6 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    title: str
-    names: tuple[str, str]
-    table: pd.DataFrame
-    figure: Figure
-
-
-@dataclass(frozen=True)
 class SitePage:
     """What the page shows. `tests` counts them, `missing` are those without a value, a table of completeness. `nodes`
     and `servers` are those that stand out of the `examined` and `examined_servers`, tables of history.nodes.summary and
@@ -77,7 +68,6 @@ class SitePage:
     node_figures: list[Figure]
     headlines: pd.DataFrame
     parts: list[Part]
-    comparisons: list[Comparison]
     events: list[Event]
     sessions: int
     since: pd.Timestamp
@@ -103,7 +93,7 @@ class SitePage:
     @property
     def figures(self) -> list[Figure]:
         of_parts = [figure for part in self.parts for figure in part.figures]
-        return [*self.node_figures, *of_parts, *(comparison.figure for comparison in self.comparisons)]
+        return [*self.node_figures, *of_parts]
 
 
 def site_page(
@@ -112,13 +102,12 @@ def site_page(
     cases: pd.DataFrame,
     tests: pd.DataFrame,
     of_nodes: tuple[pd.DataFrame, pd.DataFrame],
-    pairs: list[tuple[str, tuple[str, str]]],
     entries: Iterable[Entry] = (),
     losses: Mapping[tuple, float] = MappingProxyType({}),
 ) -> SitePage:
     """The page of a table of change_points.session_values with its events, the case_table of the same sessions, its
-    completeness, and its node_table and server_table. `pairs` are the kinds and names of standing.compared, whose
-    ValueError is raised, `entries` those of the site's file, `losses` of power.detectable."""
+    completeness, and its node_table and server_table. `entries` are those of the site's file,
+    `losses` of power.detectable."""
     findings = [finding for event in found for finding in event.findings]
     table = standing(values, findings, cases, entries, losses)
     front = headlines(table)
@@ -128,7 +117,6 @@ def site_page(
     front = front.assign(sparkline=sparklines(chosen, front))
     chosen = chosen.merge(shown)
     parts = [part(name, table, chosen, over_sizes, findings) for name in table["benchmark"].unique()]
-    comparisons = [comparison(values, front, kind, names, number) for number, (kind, names) in enumerate(pairs, 1)]
     times = cases["session_time"]
     nodes, servers = of_nodes
     effects, of_servers = summary(nodes, cases), over_sessions(servers)
@@ -140,7 +128,6 @@ def site_page(
         [*node_figures.figures(nodes, effects), *node_figures.figures(servers, of_servers, "server")],
         front,
         parts,
-        comparisons,
         found,
         cases["session"].nunique(),
         times.min(),
@@ -191,19 +178,6 @@ def scaled(table: pd.DataFrame) -> list[Figure]:
     return [site_figures.scaling(table)] if len(table) else []
 
 
-def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tuple[str, str], number: int) -> Comparison:
-    """Two values of `kind` (a date, a system, a file system, ...) compared by the metrics on the front page."""
-    table = compared(values, kind, names)
-    title = (
-        f"Before {names[0]} and since {names[1]}"
-        if kind == "time"
-        else f"{names[1]} beside {names[0]} ({kind.replace('_', ' ')})"
-    )
-    shown = table.merge(front[["benchmark", "metric"]].drop_duplicates())
-    figure = site_figures.comparison(shown, title, names)
-    return Comparison(title, names, table, replace(figure, name=f"{number:02}-{figure.name}"))
-
-
 def html(
     page: SitePage,
     command: str,
@@ -226,9 +200,8 @@ def html(
             version=__version__,
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             label=site_figures.label,
-            soon=SOON,
             place=site_figures.place,
-            named=named,
+            soon=SOON,
             reasons=reasons,
             node_line=changes.node_line,
             server_line=changes.server_line,
@@ -273,10 +246,6 @@ def as_object(page: SitePage, lines: Iterable[morning.Line] = ()) -> dict:
         "missing": page.missing,
         "series": pd.concat([part.table for part in page.parts]),
         **changes.objects(page.events),
-        "comparisons": [
-            {"title": part.title, "first": part.names[0], "second": part.names[1], "rows": part.table}
-            for part in page.comparisons
-        ],
     }
 
 
@@ -288,9 +257,4 @@ def tables(page: SitePage) -> dict[str, pd.DataFrame]:
         "site-nodes": page.nodes,
         "site-servers": page.servers,
     }
-    of_parts = {f"site-{part.benchmark}-metrics": part.table for part in page.parts}
-    return (
-        named
-        | of_parts
-        | {f"site-{number:02}-comparison-metrics": part.table for number, part in enumerate(page.comparisons, 1)}
-    )
+    return named | {f"site-{part.benchmark}-metrics": part.table for part in page.parts}

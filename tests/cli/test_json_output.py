@@ -156,10 +156,7 @@ def outputs(stored, tmp_path):
         "coffeecup accept risk": [
             printed("accept", "risk", evidence_made.contract(tmp_path, 1), "--history", only, "--draws", "100")
         ],
-        "coffeecup site report": [
-            printed("site", "report", stored, "-o", page, "--compare", kind)
-            for kind in ("system=local,other", "time=2026-01-10,2026-01-10")
-        ],
+        "coffeecup site report": [printed("site", "report", stored, "-o", page)],
         "coffeecup references propose": [
             printed(*propose, "--file", tmp_path / "none.yaml", "--include", "changes", "--include", "versions"),
             printed(*propose, "--file", tmp_path / "none.yaml", "--valid-from", "2026-01-25", "--min-sessions", "5"),

@@ -27,7 +27,7 @@ from coffeecup.postprocess.history.change_points import (
 )
 from coffeecup.postprocess.history.comparable import changed_units, same_unit
 from coffeecup.postprocess.history.levels import Shift
-from coffeecup.postprocess.history.standing import compared, newest, scaling, sides, standing, trend, verdict
+from coffeecup.postprocess.history.standing import newest, scaling, standing, trend, verdict
 from coffeecup.postprocess.history.suspicions import suspicions
 from coffeecup.postprocess.history.table import case_table, history_table
 from coffeecup.postprocess.sessions.files import read_reports
@@ -279,26 +279,3 @@ def test_a_latency_is_suspected_if_it_grows(tmp_path, last, suspect):
 
 def test_a_metric_without_a_direction_is_never_suspected(tmp_path):
     assert suspected(tmp_path, [*[1000.0] * 8, 1.0], "l_max", "MiB") == []
-
-
-# --- sides of a comparison --------------------------------------------------------------------------------------------
-
-
-def test_the_first_side_ends_before_its_date_and_the_second_begins_at_its_date():
-    values = pd.DataFrame({"session_time": pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"], utc=True)})
-    first, second = sides(values, "time", ("2026-01-02", "2026-01-02"))
-    assert [list(part.index) for part in (first, second)] == [[0], [1, 2]]
-
-
-def test_an_unknown_kind_of_comparison_names_the_valid_ones():
-    valid = "system, partition, file_system, environ, session, time"
-    with pytest.raises(ValueError, match=f"^unknown kind 'colour': valid are {valid}$"):
-        sides(pd.DataFrame(), "colour", ("red", "blue"))
-
-
-def test_two_environments_are_compared_on_everything_else_alike(tmp_path):
-    first = values_of(tmp_path, nights([900.0, 1000.0, 1100.0]))
-    second = first.assign(environ="other", value=2 * first["value"])
-    table = compared(pd.concat([first, second]), "environ", (first["environ"].iloc[0], "other"))
-    [row] = table.itertuples()
-    assert (row.median_first, row.median_second, row.ratio, row.sessions_first) == (1000, 2000, 2, 3)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site's page and the exports: levels, intervals, verdicts and trends of generated sessions with known truth;
-scaling; comparisons."""
+scaling."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ from sessions_made import case, database, each_night, night, nights, session, st
 
 from coffeecup.postprocess.history.change_points import findings, session_values
 from coffeecup.postprocess.history.figures import trends
-from coffeecup.postprocess.history.standing import compared, headlines, scaling, standing
+from coffeecup.postprocess.history.standing import headlines, scaling, standing
 from coffeecup.postprocess.history.table import case_table, history_table
 from coffeecup.postprocess.sessions.files import read_reports
 from coffeecup.postprocess.show import plots
@@ -83,47 +83,6 @@ def test_efficiency_is_the_bandwidth_of_a_process_over_that_at_the_smallest_size
     assert "b_eff_io" not in set(table["benchmark"]), "one size scales nowhere"
 
 
-# --- beside each other ------------------------------------------------------------------------------------------------
-
-
-def test_two_systems_file_systems_sessions_and_times_are_compared(values):
-    ratios = compared(values, "system", ("a", "b")).set_index(["metric", "processes"])["ratio"]
-    assert ratios["b_eff", 2] == pytest.approx(1.5) and ratios["ping_pong_latency", 8] == 1
-    io = compared(values, "file_system", ("home", "scratch"))
-    assert list(io["ratio"]) == [pytest.approx(4)] and list(io["sessions_first"]) == [36]
-    partitions = compared(values, "partition", ("a:default", "b:default"))
-    assert one(partitions, metric="b_eff", processes=2).ratio == pytest.approx(1.5)
-    pair = compared(values, "session", tuple(values["session"].iloc[[0, -1]]))
-    row = one(pair, system="a", metric="b_eff", processes=2)
-    own = values.query("system == 'a' and metric == 'b_eff' and processes == 2")
-    assert row.ratio == pytest.approx(own["value"].iloc[-1] / own["value"].iloc[0])
-    upgrade = compared(values, "time", ("2026-01-31", "2026-01-31"))
-    row = one(upgrade, system="a", metric="b_eff", processes=2)
-    assert (row.sessions_first, row.sessions_second) == (30, 6) and row.ratio == pytest.approx(0.8, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("kind", "names", "told"),
-    [
-        ("site", ("a", "b"), "unknown kind 'site'"),
-        ("system", ("a", "c"), "no session of system 'c'"),
-        ("file_system", ("home", ""), "nothing"),
-        ("time", ("yesterday", "2026-01-01"), "yesterday"),
-        ("time", ("2020-01-01", "2020-01-02"), "no session of time"),
-    ],
-)
-def test_what_cannot_be_compared_is_said(values, kind, names, told):
-    with pytest.raises(ValueError, match=told if told != "nothing" else "in common"):
-        compared(values, kind, names)
-
-
-def test_partitions_of_a_system_are_not_thrown_together(tmp_path):
-    places = ({"system": "a", "partition": "x"}, {"system": "a", "partition": "y"}, {"system": "b"})
-    made = session([case({"b_eff": (1.0, "MByte/s")}, **place) for place in places])
-    with pytest.raises(ValueError, match="compare by partition"):
-        compared(values_of(tmp_path, [made]), "system", ("a", "b"))
-
-
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
@@ -131,7 +90,7 @@ def test_partitions_of_a_system_are_not_thrown_together(tmp_path):
 def written(stored, tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     words = ["site", "report", stored, "-o", folder / "site.html", "--figures", folder / "figures"]
-    done = run(*words, "--compare", "system=a,b", "--compare", "time=2026-01-31,2026-01-31")
+    done = run(*words)
     assert done.exit_code == 0, done.output
     return folder
 
@@ -141,10 +100,8 @@ def test_the_page_tells_level_verdict_trend_and_what_regressed(written):
     words = Page(text).words
     assert len(text) < 5_000_000
     assert "regression all of a: 5 of 8 metrics there, -" in words and "since 2026-01-31" in words
-    assert "Before 2026-01-31 and since 2026-01-31" in words and "b beside a (system)" in words
     assert "✗ fail" in words and "✓ pass" in words and "no reference" in words
     assert "efficiency 50%" in words
-    assert "b_eff a:default+mpi 2" in words and "b_eff_io a:default+mpi home 2" in words, "a comparison says of what"
 
 
 def test_every_figure_and_table_is_a_file_too(written):
@@ -182,18 +139,18 @@ def test_hostile_names_stay_text(tmp_path):
     assert done.exit_code == 0 and page.count("<script") == 1 and "<img" not in page
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--compare", "system"], "expected KIND=A,B"),
-        (["--compare", "system=a,z"], "no session of system 'z'"),
-        (["-o", "/proc/none/site.html"], "cannot write"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_no_page(stored, tmp_path, options, told):
-    done = run("site", "report", stored, "-o", tmp_path / "site.html", *options)
-    assert done.exit_code == 2 and told in said(done)
-    assert not (tmp_path / "site.html").exists()
+def test_wrong_usage_is_one_line(stored):
+    done = run("site", "report", stored, "-o", "/proc/none/site.html")
+    assert done.exit_code == 2 and "cannot write" in said(done)
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, "1 session"), (2, "100 – 102 50.0 %, 2 sessions")])
+def test_one_session_has_no_interval(tmp_path, count, told):
+    made = each_night(count, lambda n: [case({"b_eff": (100.0 + 2 * n, "MByte/s")})])
+    done = run("site", "report", database(tmp_path / "results.db", made), "-o", tmp_path / "site.html")
+    rows = re.findall(r"<tr><th scope=\"row\">.*", (tmp_path / "site.html").read_text())
+    cells = [" ".join(re.sub("<.*?>", " ", cell).split()) for cell in rows[0].split("<td")]
+    assert done.exit_code == 0 and cells[4].partition(">")[2].strip() == told
 
 
 # --- for other programs -----------------------------------------------------------------------------------------------
