@@ -6,7 +6,8 @@ from coffeecup import __version__
 project = "coffeecup"
 release = __version__
 copyright = "the coffeecup developers"
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
+myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 nitpicky = True
 html_theme = "furo"

@@ -13,6 +13,7 @@ import documented
 import pytest
 from builds import OPEN_MPI, ROOT, run
 from markdown_it import MarkdownIt
+from pages import browse, needs_browser
 from test_layers import LAYERS
 
 from coffeecup import __version__
@@ -50,6 +51,16 @@ def test_pages_load_nothing_from_the_network(site):
         for address in re.findall(r"url\(['\"]?((?:\w+:)?//[^)]*)", path.read_text())
     ]
     assert styles == []
+
+
+@needs_browser
+def test_browser_shows_all_formulas_without_a_network(site, tmp_path):
+    formulas = {page: page.read_text().count('class="math ') for page in site.rglob("*.html")}
+    assert {page.stem for page, number in formulas.items() if number} >= {"b_eff", "b_eff_io", "ftio", "priomark"}
+    for page, number in formulas.items():
+        if number:
+            shown, _, _ = browse(page, tmp_path, "--dump-dom", "--virtual-time-budget=10000")
+            assert (shown.count("<mjx-container"), shown.count("<mjx-merror")) == (number, 0), page.name
 
 
 def test_options_are_those_that_the_programs_print(openmpi, tmp_path):

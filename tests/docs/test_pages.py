@@ -36,7 +36,7 @@ PATHS = {
     "accept a machine": (("README.md", "docs/acceptance.md"), "coffeecup accept"),
     "which node is slow": (("README.md", "docs/nodes.md"), "## What the verdict means"),
     "what does 'not official' mean": (("README.md", "docs/b_eff.md"), "A run is **official** if"),
-    "where is the formula": (("README.md", "docs/b_eff.md"), "For each pattern and message length"),
+    "where is the formula": (("README.md", "docs/b_eff.md"), "$$\nb_\\mathrm{eff} = \\sqrt{"),
     "how do I add a benchmark": (("README.md", "docs/add-a-benchmark.md"), "```{code-block} c"),
 }
 
