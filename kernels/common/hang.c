@@ -16,7 +16,7 @@
 #include "note.h"
 #include "peers.h"
 
-enum { GATHER_MS = 8000, LEAVE_MS = 20000, PAUSE_MS = 100, SHORTEST_SECONDS = 30, SLOWER = 100 };
+enum { GATHER_MS = 8000, LEAVE_MS = 20000, PAUSE_MS = 100, SHORTEST_SECONDS = 30, FIRST_SECONDS = 300, SLOWER = 100 };
 
 double hang_after_seconds;
 
@@ -30,7 +30,7 @@ static struct {
 
 double hang_patience(double expected_seconds)
 {
-    const double usual = fmax(SHORTEST_SECONDS, SLOWER * expected_seconds);
+    const double usual = expected_seconds > 0 ? fmax(SHORTEST_SECONDS, SLOWER * expected_seconds) : FIRST_SECONDS;
     return ceil(fmin(hang_after_seconds > 0 ? hang_after_seconds : usual, 86400));
 }
 

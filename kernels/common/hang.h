@@ -14,10 +14,10 @@ extern double hang_after_seconds;
     SECONDS_OPTION("hang-after", &hang_after_seconds, 0, 86400,                                                     \
                    "time after which the run ends because no loop of messages has begun or ended; 0: 30 s, or 100 " \
                    "times as long\n"                                                                                \
-                   "        as the loop is expected to take")
+                   "        as the loop is expected to take, and 300 s for the first loop")
 
 /* Seconds that a loop may take: without the option at least 30, and a hundred times as long as expected, for links that
- * became slow. */
+ * became slow; 300 where nothing is expected yet (0), since the library may connect many processes first. */
 double hang_patience(double expected_seconds);
 
 /* Keeper: for peers_watch(). True if the run hangs: the processes of this node have been ended, and hang_end() of the
