@@ -117,8 +117,7 @@ def differences_of_history(
 ) -> np.ndarray:
     """The differences (pairs,) that sessions of the history have which are placed to each other as those `before` and
     `after` are, on the same hosts or others as they are. Deviations (sessions,) are logarithms, NaN where they do not
-    count. Of sides that are farther apart than a BLOCK of
-    sessions, those a BLOCK apart are taken."""
+    count. Of sides that are farther apart than a BLOCK of sessions, those a BLOCK apart are taken."""
     first, second = before - before.min(), after - before.min()
     second = second - max(second.min() - first.max() - BLOCK, 0)
     shift = -min(second.min(), 0)

@@ -59,6 +59,12 @@ def test_a_machine_at_its_floor(statistic, expected):
     assert near(chances(agreed(replace(NAIVE, statistic=statistic)), Stated(0.05))["bandwidth", 0.0], expected)
 
 
+def test_all_runs_that_match_a_clause_enter_it():
+    """The other clause demands three runs, of which the worst one decides here, too."""
+    found = chances(agreed(replace(NAIVE, name="once", repetitions=1), NAIVE), Stated(0.05))
+    assert near(found["once", 0.0], 1 / 8)
+
+
 @pytest.mark.parametrize(("sessions", "expected"), [(1, 1 / 2), (2, 1 / 4), (3, 1 / 8), (5, 1 / 8)])
 def test_runs_of_a_session_share_its_deviation(sessions, expected):
     assert near(chances(agreed(NAIVE), Stated(0.0, 0.05), sessions=sessions)["bandwidth", 0.0], expected)
