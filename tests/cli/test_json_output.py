@@ -234,6 +234,20 @@ def test_compare(tmp_path):
     assert decided["verdicts"][0]["standing"] == "same" and refused["verdicts"] == []
 
 
+def test_compare_sessions(tmp_path):
+    """A loss that came with another MPI library."""
+    values = [*steady(40, spread=0.005), 800.0]
+
+    def of_night(number):
+        return [case({"b_eff": (values[number], "MByte/s")}, mpi_library="new" if number == 40 else "old")]
+
+    stored = database(tmp_path / "results.db", each_night(41, of_night))
+    content = printed("compare", stored, "--sessions", "2026-02-09", "2026-02-10")
+    name = "coffeecup compare --sessions"
+    assert check(content, name) == set(documented(name))
+    assert [each["standing"] for each in content["verdicts"]] == ["worse"]
+
+
 def test_every_command_with_the_option_is_documented():
     """And no other command is. A form of a command, such as `compare --sessions`, can have its own table."""
     options = {name: [opt for one in command.params for opt in one.opts] for name, command in all_commands().items()}
