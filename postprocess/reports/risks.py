@@ -64,6 +64,7 @@ def summary(chances: list[Chance]) -> list[str]:
 
 
 def as_object(contract: Contract, assumed: Assumed, chances: list[Chance]) -> dict:
+    """The chances with all that was assumed, for --json."""
     return {
         "contract": contract.title,
         "contract_sha256": contract.sha256,
