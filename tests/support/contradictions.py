@@ -4,7 +4,7 @@ tests/logs/contradictions.txt, and here those that a text cannot state. A change
 tests or of a kernel and edits them in place, or returns the text of a log."""
 
 import copy
-import json
+import re
 from pathlib import Path
 
 import counters_made as made_counters
@@ -278,15 +278,7 @@ BY_HAND = {
             ],
             "lines": [lines(lambda t: t[:-1])],
             "kinds": [lines(lambda t: t.split(b"\n", 1)[1])],
-            "count": [
-                lines(
-                    lambda t: (
-                        t[: t.rindex(b"{")]
-                        + json.dumps({**json.loads(t.splitlines()[-1]), "records": 3}).encode()
-                        + b"\n"
-                    )
-                )
-            ],
+            "count": [lines(lambda t: re.sub(rb'"records": \d+', b'"records": 3', t))],
             "places": [moved("overhead", 2), lambda r: r.insert(3, r.pop(-2))],
             "whole_time": [ended(0.1)],
             "order": [lambda r: r.insert(40, r.pop(400))],
