@@ -217,8 +217,11 @@ bool peers_watch(int file, bool (*look)(void))
                 continue;
             return false; /* more peers than this process may have open files: the caller waits */
         }
-        if (ready == 0 && look && look())
-            return false;
+        if (ready == 0) {
+            if (look && look())
+                return false;
+            continue; /* nothing ended, so no files of /proc are read while the processes measure */
+        }
         if (peers_lost() != NO_PEER || peers_launcher_ended())
             return true;
         if (here.ends[0].revents)
