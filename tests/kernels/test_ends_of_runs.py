@@ -211,8 +211,9 @@ def calls_of(trace):
 
 def test_keeper_does_not_run_while_a_kernel_measures(tmp_path, openmpi):
     # Calls of messages would keep strace so busy that the keeper would wait for it.
-    strace = "strace -qq -ff -ttt -s 64 --seccomp-bpf -e trace=!sched_yield,epoll_wait,process_vm_readv".split()
-    command = [openmpi.mpirun, "-np", "2", *strace, "-o", str(tmp_path / "calls"), str(openmpi.bin / "b_eff")]
+    traced = "trace=!sched_yield,epoll_wait,process_vm_readv"
+    command = [openmpi.mpirun, "-np", "2", "strace", "-qq", "-ff", "-ttt", "-s", "64", "--seccomp-bpf", "-e", traced]
+    command += ["-o", str(tmp_path / "calls"), str(openmpi.bin / "b_eff")]
     command += words(["--memory-per-process 32MiB --patterns ping_pong,ring --methods sendrecv"])
     command += ["--log", str(tmp_path / "log.jsonl")]
     subprocess.run(command, env=os.environ | OPEN_MPI, check=True, capture_output=True, timeout=PATIENCE)
@@ -229,8 +230,8 @@ def test_keeper_does_not_run_while_a_kernel_measures(tmp_path, openmpi):
     [ready] = [time for time, call in keeper if call.startswith("sendto(")]
     orders = [time for calls in traces for time, call in calls if call.startswith("sendto(") and "MSG_NOSIGNAL" in call]
     assert ready < written["plan"] and not [time for time in orders if written["plan"] < time < written["data_check"]]
-    # The keeper wakes for an order, and once a second to look at memory. On a busy machine it may still take an order when
-    # the plan has been written, or get no core until the end.
+    # The keeper wakes for an order, and once a second to look at memory. On a busy machine it may still take an order
+    # when the plan has been written, or get no core until the end.
     looks = [(time, call) for (_, wait), (time, call) in itertools.pairwise(keeper) if wait.endswith("(Timeout)")]
     assert {call.partition("(")[0] for time, call in looks if time < written["data_check"]} <= {"poll"}
     waiting = [time for time, call in keeper if call.startswith("poll(") and time < written["data_check"]]
