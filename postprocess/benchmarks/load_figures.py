@@ -7,6 +7,7 @@ import matplotlib
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.load_metrics import ENDS
+from coffeecup.postprocess.benchmarks.load_section import with_ends
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLUE, GREEN, ORANGE, VERMILION, Figure
@@ -28,7 +29,7 @@ def impact_over_sizes(scores: list[Score], kinds: Sequence[str], name: str, labe
     data = pd.DataFrame(
         [
             {"processes": score.log.run.ranks, "load": kind}
-            | {f"factor{end}": score.metrics[f"{name}_{kind}{end}"].value for end in ENDS}
+            | {f"factor{end}": value for end, value in zip(ENDS, with_ends(score, f"{name}_{kind}"))}
             for score in scores
             for kind in kinds
             if f"{name}_{kind}" in score.metrics

@@ -3,6 +3,7 @@
 load that caused them. The template is reports/templates/load.html.j2."""
 
 from collections.abc import Mapping, Sequence
+from math import isnan, nan
 
 from coffeecup.postprocess.benchmarks.load_metrics import ENDS
 from coffeecup.postprocess.benchmarks.load_records import PlannedVictims
@@ -27,7 +28,7 @@ def labels_under_load(loads: Sequence[str], names: Mapping[str, str]) -> dict[st
 def of_impacts(score: Score, kinds: Sequence[str], names: Mapping[str, str]) -> list[dict]:
     """A row per kind of load and factor, with its interval."""
     return [
-        {"kind": kind, "label": label, "values": [score.metrics[f"{name}_{kind}{end}"].value for end in ENDS]}
+        {"kind": kind, "label": label, "values": with_ends(score, f"{name}_{kind}")}
         for kind in kinds
         for name, label in names.items()
     ]
@@ -41,10 +42,16 @@ def of_generators(run: Run, load: PlannedVictims, score: Score, kind: str) -> st
     )
 
 
+def with_ends(score: Score, name: str) -> list[float]:
+    """A factor and the ends of its interval, NaN if the run has too few units for one."""
+    return [score.metrics[f"{name}{end}"].value if f"{name}{end}" in score.metrics else nan for end in ENDS]
+
+
 def in_words(score: Score, name: str, kind: str) -> str:
-    """A factor with its interval."""
-    factor, low, high = (digits(score.metrics[f"{name}_{kind}{end}"].value) for end in ENDS)
-    return f"{factor} (95 % interval {low} to {high})"
+    """A factor with its interval, if there is one."""
+    factor, low, high = with_ends(score, f"{name}_{kind}")
+    ends = "too few units for an interval" if isnan(low) else f"95 % interval {digits(low)} to {digits(high)}"
+    return f"{digits(factor)} ({ends})"
 
 
 def of_victims(run: Run, load: PlannedVictims) -> str:

@@ -13,7 +13,7 @@ from coffeecup.postprocess.benchmarks.load_records import LoadRecord, PlannedVic
 from coffeecup.postprocess.logs.histograms import Histogram
 from coffeecup.postprocess.logs.percentiles import percentile
 from coffeecup.postprocess.show.units import MBYTE
-from coffeecup.postprocess.statistics.medians import interval
+from coffeecup.postprocess.statistics.medians import CONFIDENCE, interval
 
 LATE = 0.99  # the share of exchanges or accesses that were faster
 Interval = tuple[float, float, float]  # a value with the low and the high end of its interval
@@ -25,9 +25,11 @@ def ratio_at(share: float, loaded: Sequence[Histogram], without: Sequence[Histog
 
 
 def of_units(factors: pd.Series) -> Interval:
-    """The median over the units, and its interval."""
+    """The median over the units, and its interval, NaN if there are too few units for CONFIDENCE."""
     values = factors.to_numpy()
-    return (float(np.median(values)), *interval(values)[:2])
+    low, high, confidence = interval(values)
+    ends = (low, high) if confidence >= CONFIDENCE else (np.nan, np.nan)
+    return (float(np.median(values)), *ends)
 
 
 def metrics_of(

@@ -35,8 +35,7 @@ def scaling(table: pd.DataFrame) -> Figure:
         for number, (_, line) in enumerate(table.groupby(alike, sort=False, observed=True)):
             color, marker = LINES[number % len(LINES)]
             joined = "-" if len(line) > 2 else "none"  # two sizes have no course
-            several = line["sessions"] > 1  # one has no interval
-            spread = [(line["median"] - line["low"]).where(several), (line["high"] - line["median"]).where(several)]
+            spread = [line["median"] - line["low"], line["high"] - line["median"]]
             rate.errorbar(
                 line["processes"],
                 line["median"],

@@ -11,7 +11,9 @@ CONFIDENCE = 0.95
 def interval(values: np.ndarray) -> tuple[float, float, float]:
     """(low, high, confidence) of the median of values (measurements,): the innermost order statistics that enclose it
     with CONFIDENCE, for any distribution (the interval of the sign test); with too few values, the whole range with its
-    own confidence."""
+    own confidence; of a single value, which shows no noise, NaN."""
+    if len(values) < 2:
+        return np.nan, np.nan, np.nan
     ordered, count = np.sort(values), len(values)
     tails = np.cumsum(
         [comb(count, place) / 2**count for place in range(count)]

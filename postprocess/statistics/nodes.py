@@ -190,7 +190,7 @@ def of_node(own: np.ndarray, exceeding: float, most: float) -> dict:
     if not len(own):
         return {"ratio": nan, "low": nan, "high": nan, "slow": 0, "fast": 0, "examined": 0, "probability": 1.0}
     low, high, confidence = interval(own)
-    if confidence < CONFIDENCE:
+    if not confidence >= CONFIDENCE:  # also NaN, of a single time
         low, high = -inf, inf
     slow = int((own > -log(SLOWER)).sum())
     return {

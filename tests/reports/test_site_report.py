@@ -2,6 +2,7 @@
 """A site's page and the exports: levels, intervals, verdicts and trends of generated sessions with known truth;
 scaling."""
 
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -147,7 +148,10 @@ def test_wrong_usage_is_one_line(stored):
 @pytest.mark.parametrize(("count", "told"), [(1, "1 session"), (2, "100 – 102 50.0 %, 2 sessions")])
 def test_one_session_has_no_interval(tmp_path, count, told):
     made = each_night(count, lambda n: [case({"b_eff": (100.0 + 2 * n, "MByte/s")})])
-    done = run("site", "report", database(tmp_path / "results.db", made), "-o", tmp_path / "site.html")
+    done = run("site", "report", database(tmp_path / "results.db", made), "-o", tmp_path / "site.html", "--json")
+    [row] = json.loads(done.stdout)["series"]
+    ends = (None, None, None) if count == 1 else (100, 102, 0.5)
+    assert (row["low"], row["high"], row["confidence"]) == ends
     rows = re.findall(r"<tr><th scope=\"row\">.*", (tmp_path / "site.html").read_text())
     cells = [" ".join(re.sub("<.*?>", " ", cell).split()) for cell in rows[0].split("<td")]
     assert done.exit_code == 0 and cells[4].partition(">")[2].strip() == told
