@@ -8,6 +8,7 @@ import typer
 from coffeecup import __version__
 from coffeecup.postprocess.cli import (
     accept,
+    accept_plan,
     accept_risk,
     acknowledge,
     check_history,
@@ -65,6 +66,7 @@ add(of_sites, "report", site_report.site_report)
 add(of_acceptance, "evaluate", accept.evaluate)
 add(of_acceptance, "begin", accept.begin)
 add(of_acceptance, "risk", accept_risk.risk)
+add(of_acceptance, "plan", accept_plan.plan)
 app.add_typer(of_acceptance, name="accept")
 app.add_typer(of_references, name="references")
 app.add_typer(of_sites, name="site")

@@ -19,6 +19,7 @@ COLOURS = (plots.BLUE, plots.VERMILION, plots.GREEN, plots.ORANGE, plots.PURPLE,
 
 
 def percent(value: float) -> str:
+    """A fraction in percent, in digits."""
     return f"{100 * value:.1f}"
 
 

@@ -156,6 +156,10 @@ def outputs(stored, tmp_path):
         "coffeecup accept risk": [
             printed("accept", "risk", evidence_made.contract(tmp_path, 1), "--history", only, "--draws", "100")
         ],
+        "coffeecup accept plan": [
+            printed("accept", "plan", tmp_path / "contract.yaml", "--scatter", "2", "--draws", "100"),
+            printed("accept", "plan", tmp_path / "contract.yaml", "--scatter", "9", "--most-runs", "1", code=1),
+        ],
         "coffeecup site report": [printed("site", "report", stored, "-o", page)],
         "coffeecup references propose": [
             printed(*propose, "--file", tmp_path / "none.yaml", "--include", "changes", "--include", "versions"),

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`coffeecup accept plan` proposes what the formula for normal noise gives, never moves a bound, and says what no
+number of runs reaches."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from statistics import NormalDist
+
+import pytest
+import yaml
+from builds import ROOT
+from clauses_made import CLAUSE
+from commands import run, said
+from contracts_made import clause, contract, write_contract
+from test_risk import NAIVE, agreed
+
+from coffeecup.postprocess.acceptance import evaluation
+from coffeecup.postprocess.acceptance.noise import Stated
+from coffeecup.postprocess.acceptance.plan import STATISTICS, Wanted, plan
+from coffeecup.postprocess.acceptance.risk import Assumed
+
+WANTED = Wanted(supplier=0.05, centre=0.05, below=5.0, most_runs=40)
+Z = NormalDist().inv_cdf(0.95)
+
+
+def planned(*clauses, noise=None, wanted=WANTED, hours=None, **assumed):
+    return plan(agreed(*clauses), Assumed(noise or Stated(0.05), draws=2000, **assumed), wanted, hours or {})
+
+
+@pytest.mark.parametrize("ceiling", [False, True])
+def test_normal_noise_needs_what_the_formula_says(ceiling):
+    """The mean of n runs has the standard deviation s = 5 %/sqrt(n). The guard band is z s, and the mean of a machine
+    5 % below, (1 -+ 0.05)(1 +- z s), must not reach the bound less the guard band: n = (z 0.05 (2 -+ 0.05)/0.05)^2.
+    Of the draws, two standard errors are kept, which at most takes two runs more."""
+    side = -1 if ceiling else 1
+    needed = (Z * (2 - side * 0.05)) ** 2
+    one = replace(NAIVE, floor=None, ceiling=10.0, statistic="mean") if ceiling else replace(NAIVE, statistic="mean")
+    found = planned(one)
+    [proposal] = found.proposals
+    assert needed <= proposal.proposed.repetitions <= needed + 3
+    exact = 100 * Z * 0.05 / math.sqrt(proposal.proposed.repetitions)
+    assert exact <= proposal.proposed.guard_band <= exact + 0.4
+    assert (proposal.proposed.floor, proposal.proposed.ceiling) == (one.floor, one.ceiling)
+    passed = {chance.percent: chance.value for chance in found.proposed if chance.name is None}
+    assert passed[0.0] >= 0.94
+    assert passed[-5.0] <= 0.06
+
+
+def test_the_statistic_of_the_contract_stays_if_it_serves():
+    [proposal] = planned(replace(NAIVE, statistic="median"), noise=Stated(0.01)).proposals
+    assert proposal.proposed.statistic == "median"
+
+
+def test_the_risk_of_the_contract_is_divided_among_its_clauses():
+    """Each of two clauses may fail in 2.5 %: z of 0.975 on the supplier's side."""
+    both = [replace(NAIVE, name=name, processes=count, statistic="mean") for name, count in (("a", 2), ("b", 4))]
+    found = planned(*both)
+    needed = (Z * 0.95 + NormalDist().inv_cdf(0.975)) ** 2
+    assert all(needed <= one.proposed.repetitions <= needed + 4 for one in found.proposals)
+    assert next(chance.value for chance in found.proposed if (chance.name, chance.percent) == (None, 0.0)) >= 0.94
+
+
+def test_clauses_on_the_same_runs_share_them_and_their_cost():
+    both = replace(NAIVE, name="a"), replace(NAIVE, name="b", metric="ping_pong_latency", floor=None, ceiling=2.0)
+    found = planned(*both, hours={"a": 10.0, "b": 10.0})
+    [count] = {one.proposed.repetitions for one in found.proposals}
+    assert found.cost(proposed=False) == 30
+    assert found.cost(proposed=True) == 10 * count
+
+
+@pytest.mark.parametrize(("below", "reached"), [(11.0, False), (15.0, True)])
+def test_no_number_of_runs_tells_what_sessions_hide(below, reached):
+    """All runs of a session share its deviation of 4 %: 1 - (1 - z s)/(1 + z s) is 12.3 %."""
+    found = planned(NAIVE, noise=Stated(0.005, 0.04), wanted=replace(WANTED, below=below))
+    [proposal] = found.proposals
+    assert (proposal.proposed is not None) == reached
+    assert bool(found.proposed) == reached
+    if not reached:
+        assert proposal.clause == NAIVE
+        assert proposal.smallest == pytest.approx((12.3, 12.3), abs=1.5)
+
+
+def test_no_guard_band_helps_good_machines_that_scatter_more_than_is_allowed():
+    """Of runs that scatter by 5 %, nearly all have one that is 2 % below their median."""
+    narrow = replace(CLAUSE, repetitions=10, least_of_median=98)
+    [proposal] = planned(narrow, wanted=replace(WANTED, most_runs=10), noise=Stated(0.05)).proposals
+    # With one run there is no scatter, so the risks could be kept only by a guard band that no slow machine would miss.
+    assert proposal.proposed is None
+    assert proposal.smallest == (math.inf, math.inf)
+
+
+def test_the_same_statistics_as_in_the_evaluation():
+    values = [3.0, 1.0, 2.0, 9.0]
+    assert {name: of(values) for name, of in STATISTICS.items()} == {
+        name: of(values) for name, of in evaluation.STATISTICS.items()
+    }
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_lines_for_the_contract(tmp_path):
+    path = write_contract(tmp_path, contract(clause(repetitions=3, statistic="minimum")))
+    before = path.read_bytes()
+    done = run("accept", "plan", path, "--scatter", "3", "--node-hours", "4", "--figures", tmp_path / "f")
+    assert done.exit_code == 0, done.output
+    [line] = yaml.safe_load(done.stdout.split("\n\n")[-1])["clauses"]
+    assert (line["clause"], line["floor"]) == ("network", 1000)
+    assert line["repetitions"] > 3
+    assert "Noise: normal, 3 % between runs" in said(done)
+    assert path.read_bytes() == before
+    assert (tmp_path / "f" / "contract-plan.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--supplier", "0"], "must be above 0"),
+        (["--below", "100"], "--below below 100"),
+        (["--node-hours", "other=3"], "HOURS or CLAUSE=HOURS is expected, not 'other=3'"),
+        (["--node-hours", "-1"], "HOURS or CLAUSE=HOURS is expected, not '-1'"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(tmp_path, options, problem):
+    done = run("accept", "plan", write_contract(tmp_path, contract(clause())), "--scatter", "5", *options)
+    assert done.exit_code == 2
+    assert problem in said(done)
+
+
+def test_unreachable_risks_exit_with_1_and_say_why(tmp_path):
+    path = write_contract(tmp_path, contract(clause()))
+    done = run("accept", "plan", path, "--scatter", "1", "--night-scatter", "4", "--most-runs", "5", "--json")
+    assert done.exit_code == 1
+    content = json.loads(done.stdout)
+    assert content["proposed"] is content["clauses"][0]["proposed"] is None
+    assert "no price reaches 5 %" in content["limits"][0]
+
+
+def test_the_page_shows_what_the_command_prints(tmp_path):
+    page = (ROOT / "docs" / "contract-plan.md").read_text(encoding="utf-8")
+    risk = (ROOT / "docs" / "risk.md").read_text(encoding="utf-8")
+    (tmp_path / "naive.yaml").write_text(re.search(r"^```yaml\n(.*?)^```", risk, re.DOTALL | re.MULTILINE)[1])
+    command = re.search(r"^    coffeecup accept plan naive.yaml (.*)$", page, re.MULTILINE)[1].split()
+    shown = re.search(r"^```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[1]
+    done = run("accept", "plan", tmp_path / "naive.yaml", *command)
+    assert [line.split() for line in done.stdout.splitlines()] == [line.split() for line in shown.splitlines()]
