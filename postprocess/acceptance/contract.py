@@ -45,7 +45,8 @@ class Clause:
     percent. `forbidden` are keys of qualifications, `workload_sha256` is the hash of a workload's text. `evidence` says
     where a value comes from: a LOG, or a SESSION alone for tests of other suites. `parameters` select tests of
     others by theirs, and runs with a log by their VARIANT. `guard_band` is how far beyond its bounds a value still
-    passes, in percent of the bound."""
+    passes, in percent of the bound. `at_least` is the part of the accepted value of the contract's baseline that has to
+    be reached, None if nothing is compared with it."""
 
     name: str
     benchmark: str
@@ -71,6 +72,7 @@ class Clause:
     evidence: str = LOG
     parameters: Mapping[str, str] = field(default_factory=dict)
     guard_band: float = 0.0
+    at_least: float | None = None
 
     @property
     def limits(self) -> tuple[float | None, float | None]:
@@ -80,6 +82,15 @@ class Clause:
             None if bound is None else bound + side * abs(bound) * self.guard_band / 100 for bound, side in sides
         )
         return least, most
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The result of an earlier acceptance, with the hash that the contract states. `allow` names what may have changed:
+    kernel, options, size."""
+
+    file: Path
+    allow: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,7 @@ class Contract:
     signers: Path | None = None
     relations: tuple[Relation, ...] = ()
     refused_runs: int = 0
+    baseline: Baseline | None = None
 
     def allows(self, refused: int) -> bool:
         """Whether so many runs and sessions may be refused, missing or abandoned."""
@@ -154,10 +166,11 @@ def read_contract(path) -> Contract:
         content["contract"],
         terms,
         tuple(content.get("parties", ("for the site", "for the supplier"))),
-        tuple(map(clause_of, content["clauses"])),
-        signers_of(path, root, content),
+        tuple(clause_of(clause, content.get("baseline", {}).get("at_least")) for clause in content["clauses"]),
+        hashed_file(path, root, content, "signers"),
         tuple(relation_of(relation, units) for relation in content.get("relations", ())),
         content.get("refused_runs", 0),
+        baseline_of(path, root, content),
     )
 
 
@@ -173,18 +186,26 @@ def check_relations(path: Path, root: yaml.Node, content: dict) -> None:
             refuse(path, root, ["relations", number, problem[0]], problem[1])
 
 
-def signers_of(path: Path, root: yaml.Node, content: dict) -> Path | None:
-    """The allowed-signers file of a contract, beside it unless its path is absolute."""
-    if "signers" not in content:
+def hashed_file(path: Path, root: yaml.Node, content: dict, key: str) -> Path | None:
+    """The file that a contract names with its hash, beside it unless its path is absolute."""
+    if key not in content:
         return None
-    signers = path.parent / content["signers"]["file"]
+    file = path.parent / content[key]["file"]
     try:
-        found = hashlib.sha256(paths.content(signers, trees.LARGEST_FILE)).hexdigest()
+        found = hashlib.sha256(paths.content(file, trees.LARGEST_FILE)).hexdigest()
     except (OSError, ValueError) as error:
-        refuse(path, root, ["signers", "file"], f"cannot be read: {getattr(error, 'strerror', None) or error}")
-    if found != content["signers"]["sha256"]:
-        refuse(path, root, ["signers", "sha256"], f"the SHA-256 of {signers} is {found}: one of the two was altered")
-    return signers
+        refuse(path, root, [key, "file"], f"cannot be read: {getattr(error, 'strerror', None) or error}")
+    if found != content[key]["sha256"]:
+        refuse(path, root, [key, "sha256"], f"the SHA-256 of {file} is {found}: one of the two was altered")
+    return file
+
+
+def baseline_of(path: Path, root: yaml.Node, content: dict) -> Baseline | None:
+    for number, clause in enumerate(content["clauses"]):
+        if "at_least" in clause and "baseline" not in content:
+            refuse(path, root, ["clauses", number, "at_least"], "of what? The contract names no baseline")
+    file = hashed_file(path, root, content, "baseline")
+    return file and Baseline(file, tuple(content["baseline"].get("allow", ())))
 
 
 def parse(path: Path, text: str) -> tuple[Any, yaml.Node]:
@@ -274,7 +295,7 @@ def check_bounds(path: Path, root: yaml.Node, place: list, content: dict) -> Non
         refuse(path, root, [*place, "floor"], "the floor is above the ceiling: no value can pass")
 
 
-def clause_of(content: dict) -> Clause:
+def clause_of(content: dict, at_least: float | None) -> Clause:
     filesystem = content.get("file_system", {})
     return Clause(
         name=content["clause"],
@@ -291,6 +312,7 @@ def clause_of(content: dict) -> Clause:
         workload_sha256=content.get("workload_sha256"),
         evidence=content.get("evidence", LOG),
         guard_band=content.get("guard_band", 0.0),
+        at_least=content.get("at_least", at_least),
         parameters={name: str(value) for name, value in content.get("parameters", {}).items()},
         excluded_nodes={excluded["node"]: excluded["reason"] for excluded in content.get("excluded_nodes", [])},
         **{

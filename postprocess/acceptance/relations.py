@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 RATIO, SCALING, LARGEST = KINDS = "ratio", "scaling_efficiency", "largest"
+SINCE = "baseline"  # a clause and its value in an earlier acceptance
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from coffeecup.postprocess.acceptance.baseline import BaselineError, compare, read_baseline
 from coffeecup.postprocess.acceptance.contract import SESSION, Contract
 from coffeecup.postprocess.acceptance.evaluation import RelationVerdict, Verdict, evaluate, evaluate_relation, overall
 from coffeecup.postprocess.acceptance.evidence import Run, gather
@@ -109,8 +110,15 @@ def accept(contract: Contract, sessions: list[SessionReport], command: str) -> A
     missing = list(gaps(entries, sessions))
     if ledger in signatures and signatures[ledger].signer is None:
         missing.append(f"The ledger does not count: {signatures[ledger].problem}.")
+    earlier = {}
+    if contract.baseline:
+        try:
+            earlier = read_baseline(contract, contract.baseline)
+        except BaselineError as error:
+            missing.append(f"The baseline does not count: {error}.")
     made = datetime.now(UTC)
     runs = gather(sessions, entries, signatures, made)
     verdicts = evaluate(contract, runs)
     relations = [evaluate_relation(relation, verdicts) for relation in contract.relations]
+    relations += compare(contract, verdicts, earlier)
     return Acceptance(contract, verdicts, sessions, entries, missing, signatures, relations, command, made)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from coffeecup.postprocess.acceptance.contract import SESSION, Clause, Contract
 from coffeecup.postprocess.acceptance.evaluation import Verdict
 from coffeecup.postprocess.acceptance.ledger import NONCE
-from coffeecup.postprocess.acceptance.relations import LARGEST, SCALING, Relation
+from coffeecup.postprocess.acceptance.relations import LARGEST, SCALING, SINCE, Relation
 from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from coffeecup.postprocess.show.words import counted, exact, unit_word
 
@@ -37,6 +37,8 @@ def explain(contract: Contract) -> Iterator[str]:
             yield f"The {name} has to be {value}."
     for clause in contract.clauses:
         yield f"{clause.name}: {demand(clause)}."
+        if contract.baseline and clause.at_least is not None:
+            yield f"{clause.name}: at least {exact(100 * clause.at_least)} % of the value in {contract.baseline.file}."
     for relation in contract.relations:
         yield f"{relation.name}: {compared(relation)}, {bounds_of(relation)}."
 
@@ -44,6 +46,8 @@ def explain(contract: Contract) -> Iterator[str]:
 def compared(relation: Relation) -> str:
     """What a relation compares, in words."""
     names = [f"'{name}'" for name in relation.clauses]
+    if relation.kind == SINCE:
+        return f"ratio of {names[0]} to its value in the earlier acceptance"
     if relation.kind == LARGEST:
         return f"largest value of {', '.join(names)}"
     return f"ratio{' of the values per process' if relation.kind == SCALING else ''} of {' to '.join(names)}"
