@@ -28,6 +28,7 @@ from coffeecup.postprocess.logs.trees import TreeError, parsed
 from coffeecup.postprocess.show.words import printable
 
 LOG, SESSION = "log", "session"
+NEED_ALL_RUNS = ("variation", "every_run", "at_least")  # keys of clauses
 
 
 class ContractError(ValueError):
@@ -46,7 +47,8 @@ class Clause:
     where a value comes from: a LOG, or a SESSION alone for tests of other suites. `parameters` select tests of
     others by theirs, and runs with a log by their VARIANT. `guard_band` is how far beyond its bounds a value still
     passes, in percent of the bound. `at_least` is the part of the accepted value of the contract's baseline that has to
-    be reached, None if nothing is compared with it."""
+    be reached, None if nothing is compared with it. A `sequential` clause is decided by its first runs, as soon as the
+    others up to `repetitions` cannot change the verdict."""
 
     name: str
     benchmark: str
@@ -73,6 +75,7 @@ class Clause:
     parameters: Mapping[str, str] = field(default_factory=dict)
     guard_band: float = 0.0
     at_least: float | None = None
+    sequential: bool = False
 
     @property
     def limits(self) -> tuple[float | None, float | None]:
@@ -204,6 +207,8 @@ def baseline_of(path: Path, root: yaml.Node, content: dict) -> Baseline | None:
     for number, clause in enumerate(content["clauses"]):
         if "at_least" in clause and "baseline" not in content:
             refuse(path, root, ["clauses", number, "at_least"], "of what? The contract names no baseline")
+        if clause.get("sequential") and "at_least" in content.get("baseline", {}):
+            refuse(path, root, ["clauses", number, "sequential"], "the comparison with the baseline needs all runs")
     file = hashed_file(path, root, content, "baseline")
     return file and Baseline(file, tuple(content["baseline"].get("allow", ())))
 
@@ -251,6 +256,13 @@ def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier
     if clause["clause"] in earlier:
         wrong("clause", f"a second clause {clause['clause']!r:.80}; the verdict calls clauses by name")
     check_bounds(path, root, ["clauses", number], clause)
+    if clause.get("sequential") and (unfit := [key for key in NEED_ALL_RUNS if key in clause]):
+        wrong(unfit[0], "it needs all runs: leave it out, or `sequential`")
+    if clause.get("sequential") and clause["statistic"] == "mean":
+        wrong(
+            "statistic",
+            "later runs can always change a mean: write median, minimum or maximum, or leave out `sequential`",
+        )
     if clause.get("evidence") == SESSION:
         for key, problem in unfit_for_session(clause):
             wrong(key, problem)
@@ -313,6 +325,7 @@ def clause_of(content: dict, at_least: float | None) -> Clause:
         evidence=content.get("evidence", LOG),
         guard_band=content.get("guard_band", 0.0),
         at_least=content.get("at_least", at_least),
+        sequential=content.get("sequential", False),
         parameters={name: str(value) for name, value in content.get("parameters", {}).items()},
         excluded_nodes={excluded["node"]: excluded["reason"] for excluded in content.get("excluded_nodes", [])},
         **{

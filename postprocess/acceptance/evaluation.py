@@ -99,10 +99,11 @@ def evaluate_clause(clause: Clause, runs: list[Run], terms: Terms) -> Verdict:
     evaluated = tuple(evaluate_run(clause, run, terms) for run in runs if concerns(clause, run))
     values = [entry.value for entry in evaluated if entry.counts and entry.value is not None]
     versions = sorted({entry.run.kernel_version for entry in evaluated if entry.counts})
-    if len(values) < clause.repetitions:
+    if (used := deciding(clause, values)) is None:
         refused = f", {counted(len(evaluated) - len(values), 'run')} refused" if len(values) < len(evaluated) else ""
+        undecided = ", which do not decide it yet" if clause.sequential else ""
         found = (
-            f"{counted(len(values), 'run')} of {clause.repetitions} counted{refused}"
+            f"{counted(len(values), 'run')} of {clause.repetitions} counted{undecided}{refused}"
             if evaluated
             else "no session contains such a run"
         )
@@ -119,13 +120,38 @@ def evaluate_clause(clause: Clause, runs: list[Run], terms: Terms) -> Verdict:
     if others := other_tests(evaluated):
         return Verdict(clause, NOT_PROVEN, None, others, evaluated)
     outcome, value, wide = judged(clause, values)
-    text = " ".join([sentence(clause, value), *wide, spread(values, len(evaluated))])
+    early = [decided(used, values, clause)] if clause.sequential else []
+    text = " ".join([sentence(clause, value), *wide, *early, spread(values, len(evaluated))])
     return Verdict(clause, outcome, value, text, evaluated)
+
+
+def deciding(clause: Clause, values: list[float]) -> list[float] | None:
+    """The values that decide a clause, of runs in the order of their times; None if there are too few. Those of a
+    sequential clause are the first ones that leave nothing open, so no other runs can be chosen, and its risks are
+    exactly those of all repetitions (curtailed sampling)."""
+    if not clause.sequential:
+        return values if len(values) >= clause.repetitions else None
+    most = min(len(values), clause.repetitions)
+    return next((values[:count] for count in range(1, most + 1) if leaves_nothing_open(clause, values[:count])), None)
+
+
+def leaves_nothing_open(clause: Clause, values: list[float]) -> bool:
+    """Whether all values that the missing runs could have lead to the same verdict."""
+    missing = clause.repetitions - len(values)
+    least, most = (STATISTICS[clause.statistic]([*values, *[end] * missing]) for end in (-math.inf, math.inf))
+    return side(clause, least) == side(clause, most)
+
+
+def decided(used: list[float], values: list[float], clause: Clause) -> str:
+    later = len(values) - len(used)
+    more = f", {counted(later, 'later run')} not used" if later else ""
+    return f"Decided by the first {counted(len(used), 'run')} of at most {clause.repetitions}{more}."
 
 
 def judged(clause: Clause, values: list[float]) -> tuple[str, float, list[str]]:
     """The outcome of a clause by the values of enough runs, PASS or FAIL, its statistic, and how the runs scatter more
     than it allows, one sentence each."""
+    values = deciding(clause, values) or values
     value = STATISTICS[clause.statistic](values)
     wide = list(too_wide(clause, values))
     return PASS if within(clause, value) and not wide else FAIL, value, wide
@@ -248,14 +274,19 @@ def too_variable(most_percent: float, values: list[float]) -> Iterator[str]:
 def within(clause: Clause | Relation, value: float) -> bool:
     """Whether a value reaches its bounds, a clause's less its guard band. A difference within the rounding of the
     computation counts as reached."""
+    return side(clause, value) == 0
+
+
+def side(clause: Clause | Relation, value: float) -> int:
+    """-1 below the floor, 1 above the ceiling, otherwise 0."""
     floor, ceiling = clause.limits
 
     def reached(bound: float) -> bool:
         return math.isclose(value, bound, rel_tol=ROUNDING)
 
-    return (floor is None or value >= floor or reached(floor)) and (
-        ceiling is None or value <= ceiling or reached(ceiling)
-    )
+    if floor is not None and value < floor and not reached(floor):
+        return -1
+    return int(ceiling is not None and value > ceiling and not reached(ceiling))
 
 
 def sentence(clause: Clause, value: float) -> str:

@@ -136,7 +136,7 @@ class Runs:
     @property
     def statistics(self) -> list[str]:
         """The clause's own one is tried first, so that it stays if it serves."""
-        return list(dict.fromkeys((self.clause.statistic, *UNBIASED)))
+        return list(dict.fromkeys((self.clause.statistic, *(("median",) if self.clause.sequential else UNBIASED))))
 
 
 def drawn(test: Sequence[Clause], assumed: Assumed, runs: int) -> list[Runs]:

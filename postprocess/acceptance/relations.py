@@ -45,6 +45,8 @@ def problem_of(relation: dict, clauses: Mapping[str, dict]) -> tuple[str, str] |
     for name in names:
         if name not in clauses:
             return kind, f"there is no clause {name!r:.80}"
+        if clauses[name].get("sequential"):
+            return kind, f"clause {name!r:.80} is sequential, and a relation needs the values of all runs"
     of, *others = (clauses[name] for name in names)
     for to in others:
         if of["unit"] != to["unit"]:

@@ -16,6 +16,7 @@ from coffeecup.postprocess.acceptance.evaluation import (
     NOT_PROVEN,
     PASS,
     Verdict,
+    deciding,
     evaluate_relation,
     judged,
     overall,
@@ -42,12 +43,14 @@ class Assumed:
 @dataclass(frozen=True)
 class Chance:
     """The probability to pass of a clause, by name, or of the whole contract (None), for a machine whose true values
-    are `percent` better than the bounds. The interval is that of the draws, and of the nights that tell the noise."""
+    are `percent` better than the bounds. The interval is that of the draws, and of the nights that tell the noise.
+    `runs` is the mean number of runs that decide a clause, None for the whole contract."""
 
     name: str | None
     percent: float
     value: float
     interval: tuple[float, float]
+    runs: float | None = None
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,21 @@ class Simulation:
 
     def chances(self, percents: Sequence[float] = PERCENT) -> list[Chance]:
         return [
-            Chance(name, percent, float(passed.mean()), interval(passed, self.drawn.nights))
+            Chance(name, percent, float(passed.mean()), interval(passed, self.drawn.nights), runs.get(name))
             for percent in percents
+            for runs in [self.runs(percent)]
             for name, passed in self.passed(percent).items()
         ]
+
+    def runs(self, percent: float) -> dict[str | None, float]:
+        """The mean number of runs that decide each clause, by name."""
+        found: dict[str | None, float] = {}
+        for test, values in zip(by_runs(self.contract.clauses), self.drawn.values):
+            for place, clause in enumerate(test):
+                measured = true_value(clause, percent) * values[:, :, place]
+                used = [deciding(clause, list(runs)) or [] for runs in measured] if clause.sequential else []
+                found[clause.name] = float(np.mean([len(runs) for runs in used])) if used else clause.repetitions
+        return found
 
 
 def simulation(contract: Contract, assumed: Assumed) -> Simulation:

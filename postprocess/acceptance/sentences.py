@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A contract in sentences, and the runs that are still missing with the command for each."""
 
+import math
 import re
 import shlex
 from collections.abc import Iterator
 
 from coffeecup.postprocess.acceptance.contract import SESSION, Clause, Contract
-from coffeecup.postprocess.acceptance.evaluation import Verdict
+from coffeecup.postprocess.acceptance.evaluation import Verdict, deciding
 from coffeecup.postprocess.acceptance.ledger import NONCE
 from coffeecup.postprocess.acceptance.relations import LARGEST, SCALING, SINCE, Relation
 from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
@@ -85,6 +86,8 @@ def further_demands(clause: Clause) -> Iterator[str]:
         yield f"parameters {', '.join(f'{name}={value}' for name, value in clause.parameters.items())}"
     if clause.guard_band:
         yield f"guard band of {exact(clause.guard_band)} %: a value so far beyond the bound still passes"
+    if clause.sequential:
+        yield "sequential: decided by the first runs, as soon as the others cannot change the verdict"
     if clause.variation is not None:
         yield f"coefficient of variation at most {exact(clause.variation)} %"
     for word, bound in (("least", clause.least_of_median), ("most", clause.most_of_median)):
@@ -101,10 +104,22 @@ def further_demands(clause: Clause) -> Iterator[str]:
 def missing_runs(verdicts: list[Verdict]) -> Iterator[str]:
     """A sentence for each clause that has too few runs, with the command that runs the missing ones."""
     for verdict in verdicts:
-        missing = verdict.clause.repetitions - len(verdict.counting)
+        missing = still_missing(verdict)
         if missing > 0:
             runs = f"{counted(missing, 'run')} {'is' if missing == 1 else 'are'} missing"
             yield f"{verdict.clause.name}: {runs}: {command(verdict.clause, missing)}"
+
+
+def still_missing(verdict: Verdict) -> int:
+    """How many runs a clause needs at least; of a sequential one, how many of the same side would decide it."""
+    clause, values = verdict.clause, [entry.value for entry in verdict.counting if entry.value is not None]
+    if not clause.sequential:
+        return clause.repetitions - len(values)
+    if deciding(clause, values) is not None:
+        return 0
+    more = range(1, clause.repetitions - len(values) + 1)
+    ends = (-math.inf, math.inf)
+    return next(count for count in more if any(deciding(clause, [*values, *[end] * count]) for end in ends))
 
 
 def command(clause: Clause, repeat: int) -> str:

@@ -45,6 +45,8 @@ def text(contract: Contract, assumed: Assumed, chances: list[Chance]) -> str:
         row = [chance for chance in chances if chance.name == name]
         table.add_row(printable(name or WHOLE), *(percent(chance.value) for chance in row))
         table.add_row("", *(f"{percent(low)}-{percent(high)}" for low, high in (chance.interval for chance in row)))
+        if any(clause.name == name and clause.sequential for clause in contract.clauses):
+            table.add_row("  mean runs", *(f"{chance.runs:.1f}" for chance in row))
     lines = [*map(printable, assumptions(assumed, contract)), *summary(chances)]
     title = f"{printable(contract.title)}: probability to pass in percent, below it the 95 % interval"
     return rendered(title, table, width=WIDTH) + "\n".join(lines) + "\n"
@@ -83,6 +85,7 @@ def as_object(contract: Contract, assumed: Assumed, chances: list[Chance]) -> di
                 "passes": chance.value,
                 "passes_low": chance.interval[0],
                 "passes_high": chance.interval[1],
+                "runs": chance.runs,
             }
             for chance in chances
         ],

@@ -6,14 +6,13 @@ import json
 import math
 import shutil
 import subprocess
-import time
 
 import numpy as np
 import pytest
 from commands import run, said
-from contracts_made import begin, clause, contract, level, moved, rebound, write_contract
+from contracts_made import begin, clause, contract, level, write_contract
+from evidence_made import official_session
 from logs_made import sha256
-from sessions_made import case, session
 
 from coffeecup.postprocess.statistics.means import half_width_of_difference
 
@@ -24,14 +23,7 @@ def accepted(folder, agreed, mbytes, **run_fields):
     """The result of an acceptance with a session of official runs of these values."""
     folder.mkdir()
     path = write_contract(folder, agreed)
-    nonce, cases = begin(path), []
-    for number, value in enumerate(mbytes):
-        log = folder / f"run-{number}" / "b_eff.jsonl"
-        log.parent.mkdir()
-        log.write_bytes(moved(level(value, **run_fields), nonce, time.time()))
-        cases.append(case({}, processes=2, outputdir=str(log.parent), log_sha256=sha256(log), official=True))
-    report = folder / "session.json"
-    report.write_text(json.dumps(rebound(session(cases), {}, nonce)))
+    report = official_session(folder, begin(path), mbytes, **run_fields)
     done = run("accept", path, report, "-o", folder / "acceptance.html")
     return done, json.loads((folder / "acceptance.json").read_text())
 

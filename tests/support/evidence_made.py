@@ -6,7 +6,7 @@ import json
 import time
 
 import logs_made
-from contracts_made import begin, moved, provable, rebound
+from contracts_made import begin, level, moved, provable, rebound
 from logs_made import sha256
 from logs_made_b_eff import AVERAGED, averaged_log
 from sessions_made import case, session
@@ -40,3 +40,16 @@ def contract(folder, floor):
     path = folder / "contract.yaml"
     path.write_text(CONTRACT % floor)
     return path
+
+
+def official_session(folder, nonce, mbytes, **run_fields):
+    """The report of a session of official b_eff runs on two processes with these values."""
+    cases = []
+    for number, value in enumerate(mbytes):
+        log = folder / f"run-{number}" / "b_eff.jsonl"
+        log.parent.mkdir(parents=True)
+        log.write_bytes(moved(level(value, **run_fields), nonce, time.time()))
+        cases.append(case({}, processes=2, outputdir=str(log.parent), log_sha256=sha256(log), official=True))
+    report = folder / "session.json"
+    report.write_text(json.dumps(rebound(session(cases, COFFEECUP_ACCEPTANCE=nonce), {}, nonce)))
+    return report
