@@ -60,7 +60,8 @@ coverage:       ## run the tests, or TESTS="tests/test_...", and print which lin
 	COFFEECUP_COVERAGE=1 .venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered $(TESTS)
 	.venv/bin/gcovr --root kernels --merge-mode-functions=separate build
 
-docs:           ## build the documentation as a site that needs no network: build/docs/index.html
+# The example centre takes ten minutes on a quiet machine: remove build/docs/example to make it anew.
+docs:           ## build the documentation and an example centre, which need no network: build/docs/index.html
 	site_configs/local/setup docs
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel $$(nproc)
@@ -68,6 +69,7 @@ docs:           ## build the documentation as a site that needs no network: buil
 	.venv/bin/python docs/write_options.py build/kernels/install/bin docs/options.md
 	.venv/bin/python docs/write_log.py docs/log.md
 	.venv/bin/sphinx-build --fail-on-warning --keep-going docs build/docs
+	test -e build/docs/example/index.html || .venv/bin/python docs/write_example.py build/docs/example
 
 bench:          ## compare the kernels with bare loops of the same calls, hpcc and fio; measure coffeecup history itself
 	site_configs/local/setup bench

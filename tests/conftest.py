@@ -55,8 +55,8 @@ ends_of_runs b_eff_kernel_measures job_scripts checks acceptance b_eff_kernel_da
 # What `make check` leaves out: files whose tests take more than 0.3 s of processor time on average, because they
 # render pages, follow the documentation, start commands or try thousands of series, and all files of these folders.
 NOT_QUICK = files("""
-acceptance altered_logs b_eff_report bench cli docs events exit_codes extent fifth_benchmark figures ftio_report
-fuzz_commands history json_output ledger log_limits nodes_history nodes_on_slurm overview page_layout plan
+acceptance altered_logs b_eff_report bench ci cli docs events example exit_codes extent fifth_benchmark figures
+ftio_report fuzz_commands history json_output ledger log_limits nodes_history nodes_on_slurm overview page_layout plan
 predict_beside priomark_report reading reference_bounds refused_runs report report_session site_report
 """)
 TESTS = ROOT / "tests"

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the example centre: what coffeecup produces, from runs on this machine, from a real year and from made
+sessions, with a page that lists every command, its exit code and its files. `make docs` publishes it:
+
+    .venv/bin/python docs/write_example.py build/docs/example [--parts year nodes]
+
+A command whose exit code is not one of the stated ones ends the program. All parts take ten minutes on a quiet machine.
+"""
+
+import argparse
+import csv
+import json
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jinja2
+from rich.console import Console
+from rich.text import Text
+
+from coffeecup import __version__
+from coffeecup.postprocess.show.html import environment
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests" / "support"))
+
+import other_suite  # noqa: E402
+import sessions_made  # noqa: E402
+from nodes_life_made import NIGHTS, NODES, life  # noqa: E402
+
+BIN = Path(sys.executable).parent
+NIGHTS_HERE, NIGHTS_SLOWED, PAIRS = 12, 4, 12
+YEAR, RECORDED = ROOT / "tests" / "history" / "real_year" / "edison_mib_per_s.csv", ROOT / "tests" / "kernel_logs"
+BAD, ANY = (1,), (0, 1)  # exit codes: what is planted, and what depends on the machine
+SHORT = "-n '^b_eff%num_processes=2$' -S b_eff.time_budget=3 -S b_eff.memory_per_process=8MiB"
+SLOWED = {"OMPI_MCA_btl": "self,tcp"}  # messages between processes of one node through the network's stack
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of a part, what it shows and the files that it wrote."""
+
+    says: str
+    command: str
+    code: int
+    files: list[str]
+
+
+@dataclass
+class Part:
+    """A folder of the example: its commands run there."""
+
+    folder: Path
+    title: str
+    about: str
+    kernels: Path
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def reframe(self) -> str:
+        """The beginning of a command that runs checks and leaves everything in the folder."""
+        return (
+            f"reframe -C {ROOT}/site_configs/local/settings.py -c {ROOT}/reframe_checks -r -S builder=prebuilt "
+            f"-S prebuilt_directory={self.kernels} --prefix=. --report-file=session.json"
+        )
+
+    def run(self, says: str, command: str, output: str = "", codes: tuple[int, ...] = (0,), **variables: str) -> None:
+        """Runs a command of a shell and keeps what it printed in the file `output`. Exits if its exit code is none
+        of `codes`."""
+        before = self.files()
+        path = os.pathsep.join([str(BIN), str(self.kernels), os.environ["PATH"]])
+        colours = {"FORCE_COLOR": "1"} if output.endswith(".svg") else {"NO_COLOR": "1"}
+        own = (
+            {"PATH": path, "COLUMNS": "80", "RFM_SQLITE_DB_FILE": str(self.folder / "results.db")} | colours | variables
+        )
+        both = {"stdout": subprocess.PIPE, "stderr": None if output else subprocess.STDOUT, "text": True}
+        done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=os.environ | own, check=False, **both)
+        if done.returncode not in codes:
+            sys.exit(f"{self.folder}: {command}\nexit code {done.returncode}, not {codes}\n{done.stdout}")
+        if output:
+            text = terminal(command, done.stdout) if output.endswith(".svg") else done.stdout
+            self.folder.joinpath(output).write_text(text)
+        shown = " ".join([*(f"{name}={value}" for name, value in variables.items()), command])
+        new = sorted(self.files() - before)
+        self.steps.append(Step(says, shown.replace(f"{ROOT}/", ""), done.returncode, new))
+        print(f"{self.folder.name}: {says}", flush=True)
+
+    def files(self) -> set[str]:
+        """Those that a reader opens: not the folders of ReFrame and of the runs of a comparison."""
+        names = ("*.html", "*.json", "*.jsonl", "*.txt", "*.csv", "*.xml", "*.yaml", "*.svg", "*.db", "figures/*.png")
+        return {str(path.relative_to(self.folder)) for name in names for path in self.folder.glob(name)}
+
+
+def terminal(command: str, output: str) -> str:
+    """A recorded terminal of 80 columns as SVG, with the reader's fonts: those that rich names are loaded from a
+    network."""
+    with Path(os.devnull).open("w") as nowhere:
+        console = Console(record=True, width=80, file=nowhere, force_terminal=True)
+        console.print(Text(f"$ {command}\n"), Text.from_ansi(output.rstrip("\n")), sep="")
+        return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="coffeecup"), flags=re.DOTALL)
+
+
+def first_run(part: Part) -> None:
+    part.run(
+        "Short runs of each benchmark, with ReFrame",
+        f"{part.reframe} --mode=smoke -n '^(b_eff|b_eff_io|ftio|priomark)%'",
+        "reframe.txt",
+    )
+    part.run("What `make run` prints at its end", "coffeecup score output --history results.db", "terminal.svg")
+    part.run("The report", "coffeecup report output --session session.json -o report.html")
+    part.run("Scores for other programs", "coffeecup score output --json", "scores.json")
+    part.run("The same as a table", "coffeecup score output --csv", "scores.csv")
+    part.run("A log of b_eff", "cp output/*/*/*/b_eff_*/b_eff.jsonl .")
+    exported(part)
+
+
+def exported(part: Part) -> None:
+    part.run(
+        "For CI systems and for monitoring", "coffeecup export results.db --junit junit.xml --openmetrics metrics.txt"
+    )
+
+
+def history(part: Part, codes: tuple[int, ...] = BAD) -> None:
+    """What a history leads to; exit code 1 if an event alarms."""
+    part.run("What changed", "coffeecup check-history results.db", "terminal.svg", codes=codes)
+    part.run("The message for mail or chat", "coffeecup check-history results.db --notify", "message.txt", codes=codes)
+    part.run("The same for other programs", "coffeecup check-history results.db --json", "changes.json", codes=codes)
+    part.run("The page of the site, and its facts", "coffeecup site report results.db -o site.html --json", "site.json")
+    part.run("All values", "coffeecup history results.db --csv", "history.csv")
+    exported(part)
+
+
+def nights(part: Part) -> None:
+    run = f"{part.reframe} {SHORT}"
+    part.run("Nights on this machine", f"for night in $(seq {NIGHTS_HERE}); do {run}; done", codes=ANY)
+    part.run(
+        "Nights after a change of a setting",
+        f"for night in $(seq {NIGHTS_SLOWED}); do {run}; done",
+        codes=ANY,
+        **SLOWED,
+    )
+    history(part, ANY)
+
+
+def year(part: Part) -> None:
+    """The committed medians of each day; a day is a session."""
+    with YEAR.open() as file:
+        days = list(csv.DictReader(file))
+    sessions = []
+    for day in days:
+        values = {name: float(value) for name, value in day.items() if name != "day" and value}
+        when = datetime.fromisoformat(day["day"]).replace(hour=2, tzinfo=UTC)
+        sessions += [other_suite.session([night_of(*one) for one in values.items()], when)] if values else []
+    sessions_made.database(part.folder / "results.db", sessions)
+    history(part)
+
+
+def night_of(name: str, value: float) -> dict:
+    """The test case of a column, such as `scratch1 ior write file_per_process 2048`."""
+    file_system, benchmark, operation, files, tasks = name.split()
+    parameters = {"file_system": file_system, "operation": operation, "files": files}
+    values = {"edison:lustre:bandwidth": [value, 0, None, None, "MiB/s", "pass"]}
+    where = {"system": "edison", "partition": "lustre", "num_tasks": int(tasks), "executable": benchmark}
+    return other_suite.case({}, benchmark, parameters, perfvalues=values, executable_opts=[], **where)
+
+
+def nodes(part: Part) -> None:
+    log = part.folder / "b_eff.jsonl"
+    log.write_bytes(lzma.decompress((RECORDED / "b_eff-nodes.jsonl.xz").read_bytes()))
+    part.run("Report on a recorded run with two slow nodes", "coffeecup report b_eff.jsonl -o report.html")
+    slow = [{} if number < NIGHTS // 2 else {NODES[7]: 0.6} for number in range(NIGHTS)]
+    cases = [
+        sessions_made.case({"b_eff": (1000.0, "MByte/s")}, processes=len(NODES), node_effects=life(speeds, seed=number))
+        for number, speeds in enumerate(slow)
+    ]
+    made = [sessions_made.session([case], sessions_made.night(number)) for number, case in enumerate(cases)]
+    sessions_made.database(part.folder / "results.db", made)
+    part.run("Nodes over made sessions", "coffeecup nodes results.db --figures figures", "terminal.svg", codes=BAD)
+    part.run("The same for other programs", "coffeecup nodes results.db --json", "nodes.json", codes=BAD)
+    part.run("What drains the node", "coffeecup nodes results.db --format slurm", "drain.txt", codes=BAD)
+    part.run("The page of the site", "coffeecup site report results.db -o site.html")
+
+
+def acceptance(part: Part) -> None:
+    part.folder.joinpath("contract.yaml").write_text(CONTRACT)
+    begun = 'eval "$(coffeecup accept begin contract.yaml)"'
+    part.run("Runs that count for the contract", f"{begun} && {part.reframe} {SHORT} --repeat=3", "reframe.txt", ANY)
+    part.run(
+        "The document to sign, its result for machines and the software",
+        "coffeecup accept contract.yaml session.json -o acceptance.html --sbom",
+        codes=ANY,
+    )
+
+
+CONTRACT = re.search(
+    r"^```yaml\n(contract: .*?)^```", (ROOT / "docs" / "tutorial.md").read_text(), re.MULTILINE | re.DOTALL
+)[1]
+
+
+def comparison(part: Part) -> None:
+    part.run(
+        "Two settings in turn, until it is decided",
+        f"coffeecup compare --arm usual= --arm tcp=OMPI_MCA_btl=self,tcp --pairs {PAIRS} --figures figures "
+        "-- mpirun -n 2 b_eff --repetitions 1 --random-patterns 5 --memory-per-process 8MiB",
+        "terminal.svg",
+        codes=ANY,
+    )
+
+
+def prediction(part: Part) -> None:
+    machine = "--network fat_tree --nodes 1000 --per-node 8 --nic 25GB/s --latency 1.5us --taper 1 --taper 2"
+    part.run("Two offers", f"coffeecup predict {machine} --figures figures", "terminal.svg")
+    part.run("The same for other programs", f"coffeecup predict {machine} --json", "predicted.json")
+
+
+PARTS = {
+    "run": (first_run, "A first run", "The four benchmarks on this machine."),
+    "nights": (
+        nights,
+        "A regression on this machine",
+        "Sessions of b_eff, minutes apart. Before the last ones, messages were made to use the network's stack.",
+    ),
+    "year": (
+        year,
+        "A real year",
+        "Nightly I/O benchmarks of Edison (NERSC), 2017 to 2018, of G. K. Lockwood et al., A Year in the Life of a "
+        "Parallel File System (SC18), in sessions of ReFrame that this example made.",
+    ),
+    "nodes": (
+        nodes,
+        "Slow nodes",
+        "A recorded run of five nodes that one machine made up, and made sessions of 24 nodes.",
+    ),
+    "acceptance": (acceptance, "Acceptance", "The contract of the tutorial, with three runs on this machine."),
+    "comparison": (comparison, "A comparison", "Two settings of the MPI library on this machine."),
+    "prediction": (prediction, "A prediction", "b_eff of two offers, computed."),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=[*PARTS])
+    parser.add_argument("--kernels", type=Path, default=ROOT / "build" / "kernels" / "install" / "bin")
+    options = parser.parse_args()
+    parts = []
+    for name in options.parts:
+        make, title, about = PARTS[name]
+        folder = options.folder.resolve() / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        parts.append(Part(folder, title, about, options.kernels.resolve()))
+        make(parts[-1])
+        shutil.rmtree(folder / "stage", ignore_errors=True)
+    log = next(options.folder.glob("*/output/**/b_eff.jsonl"), None)
+    page = (
+        environment(jinja2.FileSystemLoader(ROOT / "docs"))
+        .get_template("example.html.j2")
+        .render(
+            parts=parts,
+            run=json.loads(log.read_text().partition("\n")[0]) if log else None,
+            version=__version__,
+            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M UTC}",
+        )
+    )
+    (options.folder / "index.html").write_text(page)
+
+
+if __name__ == "__main__":
+    main()

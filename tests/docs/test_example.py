@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The example centre: docs/write_example.py runs the commands that it lists, here in a short form without measurements,
+and its page leads to files that state what is known of their data."""
+
+import csv
+import json
+import re
+import sys
+
+import pytest
+from builds import ROOT, run
+from pages import Page
+
+
+@pytest.fixture(scope="module")
+def centre(tmp_path_factory, openmpi):
+    folder = tmp_path_factory.mktemp("centre")
+    words = ["--parts", "year", "nodes", "prediction", "--kernels", openmpi.bin]
+    done = run([sys.executable, ROOT / "docs" / "write_example.py", folder, *words])
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_page_leads_to_every_file(centre):
+    page = Page((centre / "index.html").read_text())
+    linked = [link["href"] for link in page.named("a") if not link["href"].startswith("#")]
+    assert len(linked) == len(set(linked)) > 15 and all((centre / link).stat().st_size for link in linked)
+    drawn = [picture["src"] for picture in page.named("img")]
+    assert len(drawn) == 3 and all(picture["alt"] for picture in page.named("img"))
+    assert not [name for name in drawn if "http" in re.sub("xmlns=.*?>|<!--.*?-->", "", (centre / name).read_text())]
+
+
+def test_history_is_that_of_the_year(centre):
+    """Reads of one file lost 85 to 87 % from 2017-07-16 on (docs/a-real-year.md), and 334 days have a value."""
+    changes = json.loads((centre / "year" / "changes.json").read_text())
+    assert "2017-07-16" in json.dumps(changes)
+    assert "-85.3% to -86.9% since 2017-07-16" in (centre / "year" / "message.txt").read_text()
+    with (centre / "year" / "history.csv").open() as file:
+        assert len({row["session"] for row in csv.DictReader(file)}) == 334
+
+
+def test_the_slow_node_of_the_made_sessions_is_drained(centre):
+    assert re.findall(r"^scontrol .*nodename=(\S+)", (centre / "nodes" / "drain.txt").read_text(), re.MULTILINE) == [
+        "x7"
+    ]
+
+
+def test_a_command_with_another_exit_code_ends_the_program(tmp_path):
+    folder = tmp_path / "centre"
+    done = run([sys.executable, ROOT / "docs" / "write_example.py", folder, "--parts", "run", "--kernels", tmp_path])
+    assert done.returncode == 1 and "exit code" in done.stderr and not (folder / "index.html").exists()
