@@ -13,7 +13,7 @@ import documented
 import pytest
 from builds import OPEN_MPI, ROOT, run
 from markdown_it import MarkdownIt
-from pages import browse, needs_browser
+from pages import browse, needs_browser, violations
 from test_layers import LAYERS
 
 from coffeecup import __version__
@@ -61,6 +61,13 @@ def test_browser_shows_all_formulas_without_a_network(site, tmp_path):
         if number:
             shown, _, _ = browse(page, tmp_path, "--dump-dom", "--virtual-time-budget=10000")
             assert (shown.count("<mjx-container"), shown.count("<mjx-merror")) == (number, 0), page.name
+
+
+@needs_browser
+@pytest.mark.parametrize("options", [[], ["--blink-settings=preferredColorScheme=0"]], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["index", "b_eff", "questions"])
+def test_axe_finds_nothing_wrong_on_the_pages(site, tmp_path, name, options):
+    assert violations(site / f"{name}.html", tmp_path, *options) == []
 
 
 def test_options_are_those_that_the_programs_print(openmpi, tmp_path):

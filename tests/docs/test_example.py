@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from builds import ROOT, run
-from pages import Page
+from pages import Page, needs_browser, violations
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,12 @@ def test_page_leads_to_every_file(centre):
     drawn = [picture["src"] for picture in page.named("img")]
     assert len(drawn) == 3 and all(picture["alt"] for picture in page.named("img"))
     assert not [name for name in drawn if "http" in re.sub("xmlns=.*?>|<!--.*?-->", "", (centre / name).read_text())]
+
+
+@needs_browser
+def test_axe_finds_nothing_wrong(centre, tmp_path):
+    pages = [centre / "index.html", centre / "nodes" / "site.html", centre / "nodes" / "report.html"]
+    assert [violations(page, tmp_path) for page in pages] == [[], [], []]
 
 
 def test_history_is_that_of_the_year(centre):

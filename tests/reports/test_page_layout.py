@@ -13,7 +13,7 @@ from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
-from pages import Page, measured, needs_browser
+from pages import Page, measured, needs_browser, violations
 from pypdf import PdfReader
 from sessions_made import case, database, each_night, steady
 
@@ -118,6 +118,22 @@ def test_all_text_has_enough_contrast_in_light_and_dark(written, tmp_path, schem
         assert len(colours) > 100
         assert all((luminance(ground) < 0.05) == (scheme == "dark") for _, _, ground in colours)
         assert [(text, ratio) for text, *pair in colours if (ratio := contrast(*pair)) < 4.5] == []
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", ["report", "site"])
+def test_axe_finds_nothing_wrong(written, tmp_path, name, scheme):
+    assert violations(written / f"{name}.html", tmp_path, *SCHEMES[scheme]) == []
+
+
+@needs_browser
+def test_axe_finds_what_is_wrong(tmp_path):
+    page = (
+        '<html lang="en"><title>t</title><body><main><h1>t</h1><p style="color: #777">grey</p><button></button></main>'
+    )
+    tmp_path.joinpath("page.html").write_text(f"{page}</body></html>")
+    assert {rule for rule, _ in violations(tmp_path / "page.html", tmp_path)} == {"color-contrast", "button-name"}
 
 
 def variables(text):

@@ -7,7 +7,9 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 
+import axe_core_python
 import pytest
 from builds import run
 from logs_made import first
@@ -93,6 +95,27 @@ def browse(path, folder, *options):
     done = run([CHROMIUM, *usual.split(), *files, *offline, *options, path.as_uri()])
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     return done.stdout, console, (folder / "net.json").read_text()
+
+
+# Of a page of the documentation only the article: what is around it belongs to the theme.
+AXE = """<script>axe.run(document.querySelector("article") ?? document, {resultTypes: ["violations"]}).then(({violations}) => {
+  const found = violations.flatMap(rule => rule.nodes.map(node => [rule.id, node.html.slice(0, 200)]));
+  document.body.insertAdjacentHTML("beforeend", '<pre id="axe"></pre>');
+  document.getElementById("axe").textContent = JSON.stringify(found);
+});</script>"""
+
+
+def violations(path, folder, *options):
+    """What axe-core finds wrong in a page in a browser: pairs of a rule and the element that breaks it. The page may
+    run the program's script then."""
+    page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", path.read_text())
+    program = Path(axe_core_python.__file__).with_name("axe.min.js").read_text().replace("</script", "<\\/script")
+    before, end, after = page.rpartition("</body>")
+    copy_ = path.with_name(f"axe-{path.name}")
+    copy_.write_text(f"{before}<script>{program}</script>{AXE}{end}{after}")
+    dom, _, _ = browse(copy_, folder, "--dump-dom", "--virtual-time-budget=60000", *options)
+    copy_.unlink()
+    return json.loads(html.unescape(re.search(r'<pre id="axe">(\[.*?)</pre>', dom, re.DOTALL)[1]))
 
 
 # Pages in frames, which are measured from outside, because the pages themselves run no script.
