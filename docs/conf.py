@@ -13,3 +13,13 @@ nitpicky = True
 html_theme = "furo"
 html_title = f"coffeecup {release}"
 html_copy_source = False
+
+
+def focusable(app, page, template, context, doctree):
+    """Code that is wider than its page can be scrolled with the keyboard."""
+    if "body" in context:
+        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
+
+
+def setup(app):
+    app.connect("html-page-context", focusable)
