@@ -98,7 +98,8 @@ def browse(path, folder, *options):
 
 
 # Of a page of the documentation only the article: what is around it belongs to the theme.
-AXE = """<script>axe.run(document.querySelector("article") ?? document, {resultTypes: ["violations"]}).then(({violations}) => {
+AXE = """<script>const part = document.querySelector("article") ?? document;
+axe.run(part, {resultTypes: ["violations"]}).then(({violations}) => {
   const found = violations.flatMap(rule => rule.nodes.map(node => [rule.id, node.html.slice(0, 200)]));
   document.body.insertAdjacentHTML("beforeend", '<pre id="axe"></pre>');
   document.getElementById("axe").textContent = JSON.stringify(found);
