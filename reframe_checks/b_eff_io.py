@@ -63,8 +63,8 @@ class b_eff_io(IoOptions, TestedDirectory, KernelCheck):
 
     @run_after("init")
     def set_time_limit(self):
-        """Three times what is scheduled and ten minutes: the kernel's own watchdog comes first, the limit is for what
-        hangs."""
+        """Three times what is scheduled and ten minutes: the kernel ends runs that hang first, the limit is for what
+        it does not notice."""
         scheduled = self.scheduled_time and self.scheduled_time * PARTITIONS[self.form]
         self.time_limit = self.time_limit or 3 * int(scheduled or SECONDS[self.form]) + 600
 

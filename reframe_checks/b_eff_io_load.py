@@ -41,6 +41,6 @@ class b_eff_io_load(UnderLoad, TestedDirectory, KernelCheck):
 
     @run_after("init")
     def set_time_limit(self):
-        """Three times what is scheduled and ten minutes: the kernel's own watchdog comes first, the limit is for what
-        hangs."""
+        """Three times what is scheduled and ten minutes: the kernel ends runs that hang first, the limit is for what
+        it does not notice."""
         self.time_limit = self.time_limit or 3 * int(self.scheduled_time or KERNEL_SECONDS) + 600

@@ -40,7 +40,7 @@ enum { SMALLEST_MEMORY = 1 << 20 }; /* gives L_max = 8 KiB: above the fixed leng
         COUNT_OPTION("repetitions", &(choices)->repetitions, "N", 1, REPETITIONS, "repetitions of each measurement"), \
         COUNT_OPTION("random-patterns", &(choices)->random_patterns, "N", 1, RANDOM_PATTERNS,                         \
                      "number of random patterns to run"),                                                             \
-        OPTION_IDLE_POWER, OPTION_HANG_AFTER
+        OPTION_IDLE_POWER, OPTION_MESSAGES_HANG_AFTER
 
 struct request {
     uint64_t methods; /* a bit per row of the table of methods */

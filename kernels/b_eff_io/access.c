@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "fail.h"
-#include "interrupt.h"
+#include "peers.h"
 
 /* The times of a process in a pattern so far. */
 struct clock {
@@ -21,6 +21,12 @@ static double elapsed_seconds(const struct clock *clock)
 static bool reads(const struct access *access)
 {
     return access->method == METHOD_READ;
+}
+
+/* For the keeper of the node, between calls. */
+static void show_progress(const struct access *access, int64_t calls)
+{
+    peers_progress(calls, access->type->offset(access->stream, calls, 0));
 }
 
 /* Only the calls. After an error, a process continues only if others wait for it in a collective call. */
@@ -94,7 +100,7 @@ static void run_alone(const struct access *access, struct result *result, struct
         const double now = MPI_Wtime();
         course.calls += calls;
         course.elapsed_seconds = now - clock->start - clock->paused;
-        access->alive(access->context, now);
+        show_progress(access, course.calls);
         note_problem(problem, code, reads(access) ? "read" : "write");
         check_so_far(access, course.calls, result, clock, problem);
     }
@@ -128,7 +134,7 @@ static bool run_together(const struct access *access, struct result *result, str
     struct course course = {0};
     for (;;) {
         const double start = MPI_Wtime(), before = course.elapsed_seconds;
-        access->alive(access->context, start);
+        show_progress(access, course.calls);
         course.elapsed_seconds = elapsed_seconds(clock);
         course.last_batch_seconds = course.elapsed_seconds - before;
         const int64_t batch = agree_on_batch(access, &course, problem, &result->ending);
@@ -198,7 +204,7 @@ struct result access_pattern(const struct access *access, int64_t start, const s
         clock.sync = MPI_Wtime() - before;
     }
     const double elapsed = elapsed_seconds(&clock);
-    interrupt_deadline(0, NULL); /* a process that only waits for others has no deadline */
+    peers_arrive(); /* a process that only waits for others does not hang */
     const double checked_from = MPI_Wtime();
     if (reads(access) && !problem->text[0])
         check_calls(access, result.calls, &result, problem);

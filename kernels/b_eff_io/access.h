@@ -17,8 +17,7 @@ struct access {
     struct walk *walk;
     struct limits limits;
     bool check_all;
-    double *each_seconds;                     /* becomes the time of each call; NULL: not needed */
-    void (*alive)(void *context, double now); /* called between calls */
+    double *each_seconds; /* becomes the time of each call; NULL: not needed */
     /* the source of a call's data, for read */
     uint32_t (*source)(void *context, int64_t call);
     void *context;

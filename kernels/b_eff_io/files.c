@@ -12,6 +12,7 @@
 #include "fail.h"
 #include "mpi_io.h"
 #include "page_cache.h"
+#include "peers.h"
 #include "scratch.h"
 
 enum { NAME_LENGTH = 64, FILE_PATH_LENGTH = 4096 };
@@ -53,6 +54,7 @@ void open_files(struct step *now, int64_t chunk_bytes, struct files *files)
     MPI_Info hints = hints_for(now->state->request->hints, methods[now->method].name, now->row->name, chunk_bytes);
     begin_stream(now);
     file_path(now, path);
+    peers_access(path);
     files->cached_bytes = -1;
     if (now->method == METHOD_READ && now->state->request->evict) {
         evict(path, &problem);

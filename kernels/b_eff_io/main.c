@@ -90,7 +90,6 @@ static struct request make_request(const struct run *run, const struct choices *
                               .methods = c->methods,
                               .rewrite_scatter_only = c->top_clusters,
                               .alignment_bytes = c->alignment,
-                              .watchdog_seconds = c->files.watchdog,
                               .seed = (uint64_t)c->seed,
                               .individual_pointers = c->individual_pointers,
                               .agree_per_access = c->agree_per_access,
@@ -241,7 +240,7 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
     return status;
 }
 
-static struct choices choices = {.files = {.log = "b_eff_io.jsonl", .directory = ".", .watchdog = 600},
+static struct choices choices = {.files = {.log = "b_eff_io.jsonl", .directory = "."},
                                  .alignment = MIB,
                                  .seed = 1,
                                  .types = DEFAULT_TYPES,

@@ -7,11 +7,11 @@
 
 #include "fail.h"
 #include "files.h"
-#include "interrupt.h"
 #include "memory.h"
 #include "memory_fill.h"
 #include "mpi_io.h"
 #include "pattern.h"
+#include "peers.h"
 #include "read_shift.h"
 #include "records.h"
 
@@ -82,6 +82,7 @@ static void measure_type(struct step *now)
         plan_segments(now);
     watch(now, "opening", -1);
     open_files(now, 0, &result.files);
+    peers_arrive();
     now->stream.segment_bytes = now->past->segment_bytes[now->type];
     json_t *effective = hints_in_effect(now->stream.file);
     const int64_t end = measure_patterns(now);
@@ -89,6 +90,7 @@ static void measure_type(struct step *now)
     check_file_size(now, now->row->segmented ? (now->processes - 1) * now->stream.segment_bytes + end : end,
                     &result.files);
     close_files(now, &result.files);
+    peers_arrive();
     result.bytes = now->bytes;
     result.segment_bytes = now->stream.segment_bytes;
     result.pattern_seconds = now->pattern_seconds;
@@ -131,7 +133,6 @@ static void measure_partition(struct state *state, const MPI_Comm comms[], enum 
                        .in_order = comms[partition],
                        .start_seconds = MPI_Wtime()};
     const bool takes_part = now.comm != MPI_COMM_NULL;
-    interrupt_deadline(0, NULL); /* a process that only waits has no deadline */
     for (int type = 0; takes_part && type < TYPES; type++) {
         now.type = (enum type_number)type;
         run_follow(state->run);
@@ -139,7 +140,6 @@ static void measure_partition(struct state *state, const MPI_Comm comms[], enum 
             measure_type(&now);
     }
     now.past->spent_seconds += MPI_Wtime() - now.start_seconds - now.check_seconds;
-    interrupt_deadline(0, NULL);
     if (shifted)
         MPI_CHECK(MPI_Comm_free(&now.comm));
     wait_for_all();

@@ -171,7 +171,6 @@ void measure_pattern(struct step *now, const struct pattern *pattern, int64_t st
                                   .walk = &state->walk,
                                   .limits = limits_of(now, pattern),
                                   .check_all = request->check_all,
-                                  .alive = still_alive,
                                   .source = source_of_call,
                                   .context = now};
     prepare_buffer(now, pattern, access.limits.calls, source_of(now, now->method == METHOD_REWRITE));

@@ -4,6 +4,7 @@
 #define B_EFF_IO_REQUEST_H
 
 #include "filesystem.h"
+#include "hang.h"
 #include "hints.h"
 #include "machine.h"
 #include "methods.h"
@@ -18,7 +19,6 @@ struct request {
     int64_t space_limit_bytes;
     int64_t alignment_bytes;
     int64_t largest_call_bytes;
-    int64_t watchdog_seconds;
     uint64_t seed;
     bool individual_pointers, agree_per_access, check_all, evict, read_shift;
     int64_t fill_percent; /* of each node's memory, while files are read */
@@ -29,7 +29,7 @@ struct request {
  * benchmark, then FILE_OPTIONS. */
 struct file_choices {
     const char *log, *directory, *hints;
-    int64_t space_limit, watchdog;
+    int64_t space_limit;
     bool check_all, keep;
 };
 
@@ -44,9 +44,7 @@ struct file_choices {
         FLAG_OPTION(                                                                                                  \
             "check-all", &(choices)->check_all,                                                                       \
             "check every byte that is read, not only the last data of each pattern; the clock is stopped meanwhile"), \
-        COUNT_OPTION("watchdog", &(choices)->watchdog, "SECONDS", 1, 1000000,                                         \
-                     "a run without progress for this time fails"),                                                   \
-        OPTION_IDLE_POWER, OPTION_KEEP(&(choices)->keep)
+        OPTION_FILES_HANG_AFTER, OPTION_IDLE_POWER, OPTION_KEEP(&(choices)->keep)
 
 /* Reads --partitions. "1,4,16": ascending, each within the run; or "all", so that runs of several sizes have the same
  * options. Refuses other texts. */

@@ -2,45 +2,25 @@
 /* See state.h. */
 #include "state.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "agreement.h"
 #include "clock.h"
 #include "fail.h"
-#include "interrupt.h"
+#include "hang.h"
 #include "machine.h"
+#include "peers.h"
 
-enum { GRACE_SECONDS = 10 };
-
-static const double alive_interval_seconds = 1; /* between two pushes of the deadline */
 static const int64_t most_round_calls = 1000;
-
-static void set_deadline(struct state *state, double seconds)
-{
-    const int64_t grace = state->run->rank == 0 ? 0 : GRACE_SECONDS; /* rank 0 is first, because it has the log */
-    state->alive_seconds = seconds;
-    interrupt_deadline((unsigned)(state->request->watchdog_seconds + grace), state->deadline_reason);
-}
 
 void watch(struct step *now, const char *doing, int number)
 {
-    struct state *state = now->state;
-    snprintf(now->doing, sizeof now->doing, number < 0 ? "%s" : "%s %d", doing, number);
+    const struct state *state = now->state;
     const bool suspicious = now->type == TYPE_SHARED && !state->request->individual_pointers;
-    snprintf(state->deadline_reason, sizeof state->deadline_reason,
-             "no progress for %" PRId64 " s in %s, type %s, %s%s; --watchdog sets this time",
-             state->request->watchdog_seconds, methods[now->method].name, now->row->name, now->doing,
-             suspicious ? ": shared file pointers may hang here, --individual-pointers avoids them" : "");
-    set_deadline(state, MPI_Wtime());
-}
-
-void still_alive(void *now, double seconds)
-{
-    struct state *state = ((struct step *)now)->state;
-    if (seconds - state->alive_seconds > alive_interval_seconds)
-        set_deadline(state, seconds);
+    snprintf(now->doing, sizeof now->doing, number < 0 ? "%s" : "%s %d", doing, number);
+    peers_enter(hang_patience_of_files(), "%s, type %s, %s%s", methods[now->method].name, now->row->name, now->doing,
+                suspicious ? "; shared file pointers may hang here, --individual-pointers avoids them" : "");
 }
 
 void prepare_buffer(struct step *now, const struct pattern *pattern, int64_t calls, uint32_t source)

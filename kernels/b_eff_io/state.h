@@ -30,8 +30,6 @@ struct state {
     int64_t read_bytes, checked_bytes; /* of this process */
     double sync_seconds_per_byte;      /* of the last sync */
     int units_done, units_planned;
-    double alive_seconds;
-    char deadline_reason[256];
 };
 
 /* The step of the measurement: one pattern of one type, in one access method, by one partition. */
@@ -52,18 +50,15 @@ struct step {
     double start_seconds, check_seconds; /* of the partition in this access method */
 };
 
-/* Starts the watchdog for the next step, which `doing` describes. `number`: of the pattern, or -1. */
+/* Tells the keeper of the node the next step, which `doing` describes. `number`: of the pattern, or -1. Ends with
+ * peers_arrive(). */
 void watch(struct step *now, const char *doing, int number);
-
-/* Tells the watchdog that there is progress; may be called often, because it usually costs only a comparison. `now` is
- * the address of a struct step: a callback of access.h. */
-void still_alive(void *now, double seconds);
 
 /* Before the calls of a pattern in this access method: clears the buffer for a read, otherwise fills it with what
  * `source` writes. */
 void prepare_buffer(struct step *now, const struct pattern *pattern, int64_t calls, uint32_t source);
 
-/* Calls between two updates of the watchdog, of a process that decides alone. */
+/* Calls between two notes of progress, of a process that decides alone. */
 int64_t round_calls(const struct pattern *pattern);
 
 /* Processes that have nothing to do wait here without using the processor. Collective over MPI_COMM_WORLD. */

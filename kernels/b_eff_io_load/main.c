@@ -35,12 +35,10 @@ static const char *const usage_text =
 static struct plan make_plan(const struct run *run, const struct choices *c, const struct filesystem *filesystem,
                              const struct nodes *nodes)
 {
-    struct plan plan = {.request = {.scheduled_seconds = c->scheduled_time,
-                                    .watchdog_seconds = c->files.watchdog,
-                                    .check_all = c->files.check_all,
-                                    .evict = true},
-                        .load = load_begin(nodes, c->kinds, c->victims, (uint64_t)c->seed, FEWEST_NODES_OF_A_ROLE),
-                        .file_bytes = c->load_file};
+    struct plan plan = {
+        .request = {.scheduled_seconds = c->scheduled_time, .check_all = c->files.check_all, .evict = true},
+        .load = load_begin(nodes, c->kinds, c->victims, (uint64_t)c->seed, FEWEST_NODES_OF_A_ROLE),
+        .file_bytes = c->load_file};
     struct request *request = &plan.request;
     if (c->load_file % MIB)
         refuse("--load-file: not a multiple of 1 MiB");
@@ -93,7 +91,7 @@ static int run_b_eff_io_load(const struct program *program, const struct choices
 
 int main(int argc, char **argv)
 {
-    struct choices choices = {.files = {.log = "b_eff_io_load.jsonl", .directory = ".", .watchdog = 600},
+    struct choices choices = {.files = {.log = "b_eff_io_load.jsonl", .directory = "."},
                               .scheduled_time = 240,
                               .load_file = 64 * MIB,
                               .seed = 1,

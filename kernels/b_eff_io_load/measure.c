@@ -11,9 +11,9 @@
 #include "fail.h"
 #include "file_load.h"
 #include "files.h"
-#include "interrupt.h"
 #include "latency.h"
 #include "memory.h"
+#include "peers.h"
 #include "random.h"
 
 enum { WITHOUT = LOAD_KINDS, STATES };   /* a state: a kind of load, or none */
@@ -60,7 +60,7 @@ static void close_pass(struct loaded *loaded, const struct pattern *pattern, int
     watch(now, "closing pattern", now->number);
     check_file_size(now, calls * pattern->call_bytes * (now->row->separate ? 1 : now->processes), files);
     close_files(now, files);
-    interrupt_deadline(0, NULL);
+    peers_arrive();
 }
 
 static struct result run_pass(struct loaded *loaded, int64_t calls, struct files *files)
@@ -76,11 +76,11 @@ static struct result run_pass(struct loaded *loaded, int64_t calls, struct files
         .limits = {.calls = calls, .calls_of_space = calls, .round_calls = round_calls(pattern)},
         .check_all = loaded->state.request->check_all,
         .each_seconds = loaded->each_seconds,
-        .alive = still_alive,
         .source = source_of_call,
         .context = loaded};
     watch(now, "opening pattern", now->number);
     open_files(now, pattern->chunk_bytes, files);
+    peers_arrive();
     prepare_buffer(now, pattern, calls, source_of(loaded, now->method == METHOD_REWRITE));
     watch(now, "pattern", now->number);
     const struct result result = access_pattern(&access, 0, pattern, calls, &problem);
@@ -285,8 +285,7 @@ static void set_files(struct loaded *loaded)
         loaded->files[kind] = (struct file_load){.name = load_kind_names[kind],
                                                  .reads = kind == LOAD_READ,
                                                  .writes = kind == LOAD_WRITE,
-                                                 .file_bytes = loaded->plan->file_bytes,
-                                                 .watchdog_seconds = loaded->state.request->watchdog_seconds};
+                                                 .file_bytes = loaded->plan->file_bytes};
 }
 
 void measure(struct run *run, const struct plan *plan)

@@ -13,17 +13,18 @@
 
 #include "data.h"
 #include "fail.h"
-#include "interrupt.h"
+#include "hang.h"
 #include "io_error.h"
 #include "memory.h"
 #include "page_cache.h"
+#include "peers.h"
 #include "scratch.h"
 
 static const char *const remedy_for_space = "run fewer processes";
 
 struct rounds {
     const struct file_load *files;
-    char path[PATH_MAX], hanging[REASON_BYTES];
+    char path[PATH_MAX];
     int file, rank; /* of all processes */
     char *data;
     int64_t count;
@@ -71,12 +72,6 @@ static bool read_chunk(struct rounds *rounds, int64_t place)
 
 /* --- rounds ------------------------------------------------------------------------------------------------------- */
 
-static void show_alive(const struct rounds *rounds)
-{
-    if (rounds->files->watchdog_seconds > 0)
-        interrupt_deadline((unsigned)rounds->files->watchdog_seconds, rounds->hanging);
-}
-
 static bool evict(struct rounds *rounds)
 {
     const int error = page_cache_evict(rounds->path);
@@ -104,7 +99,7 @@ static bool do_round(struct rounds *rounds)
     const struct file_load *files = rounds->files;
     const int64_t written = rounds->count++ * FILE_LOAD_CHUNK, place = written % files->file_bytes;
     const uint64_t position = (uint64_t)(files->writes ? written : place);
-    show_alive(rounds);
+    peers_progress(rounds->count, place);
     if (files->writes) {
         data_fill(rounds->data, FILE_LOAD_CHUNK, (uint32_t)rounds->rank, position);
         if (!write_chunk(rounds, place))
@@ -128,7 +123,7 @@ static bool do_round(struct rounds *rounds)
 static bool prepare(struct rounds *rounds)
 {
     for (int64_t place = 0; place < rounds->files->file_bytes; place += FILE_LOAD_CHUNK) {
-        show_alive(rounds);
+        peers_progress(0, place);
         data_fill(rounds->data, FILE_LOAD_CHUNK, (uint32_t)rounds->rank, (uint64_t)place);
         if (!write_chunk(rounds, place))
             return false;
@@ -144,7 +139,8 @@ static bool open_file(struct rounds *rounds)
     const int created = rounds->files->prepared ? 0 : O_CREAT | O_TRUNC;
     snprintf(name, sizeof name, "load-%s-rank%d", rounds->files->name, rounds->rank);
     scratch_path(rounds->path, sizeof rounds->path, name);
-    show_alive(rounds);
+    peers_access(rounds->path);
+    peers_enter(hang_patience_of_files(), "load %s", rounds->files->name);
     rounds->file = open(rounds->path, O_RDWR | created | O_CLOEXEC, MODE);
     return rounds->file >= 0 || failed(rounds, "open", errno);
 }
@@ -160,9 +156,6 @@ static struct rounds begin_rounds(const struct file_load *files, const struct lo
 {
     struct rounds rounds = {.files = files, .file = -1, .data = buffer_allocate(FILE_LOAD_CHUNK)};
     MPI_CHECK(MPI_Comm_rank(load->control, &rounds.rank));
-    snprintf(rounds.hanging, sizeof rounds.hanging,
-             "no progress for %" PRId64 " s in a file of the load %s; --watchdog sets this time",
-             files->watchdog_seconds, files->name);
     return rounds;
 }
 
@@ -185,7 +178,7 @@ struct traffic file_load_generate(struct file_load *files, const struct load *lo
     traffic->silent = traffic->sent_bytes + traffic->received_bytes == 0;
     if (rounds.file >= 0 && close(rounds.file) != 0 && works)
         failed(&rounds, "close", errno);
-    interrupt_deadline(0, NULL);
+    peers_arrive();
     MPI_CHECK(MPI_Wait(&ready, MPI_STATUS_IGNORE));
     MPI_CHECK(MPI_Wait(&stop, MPI_STATUS_IGNORE));
     buffer_free(rounds.data, FILE_LOAD_CHUNK);

@@ -16,8 +16,7 @@ struct file_load {
     const char *name; /* of the kind of load */
     bool writes, reads;
     int64_t file_bytes;
-    int64_t watchdog_seconds; /* without progress for this time the run fails; 0: never */
-    bool prepared;            /* the file that is only read was written, in an earlier phase */
+    bool prepared; /* the file that is only read was written, in an earlier phase */
 };
 
 /* Describes the directory of the load's files, each of `file_bytes`; refuses one without space for them. Collective. */

@@ -7,31 +7,46 @@
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "filesystem.h"
 #include "note.h"
 #include "peers.h"
+#include "record.h"
 
-enum { GATHER_MS = 8000, LEAVE_MS = 20000, PAUSE_MS = 100, SHORTEST_SECONDS = 30, FIRST_SECONDS = 300, SLOWER = 100 };
+enum { GATHER_MS = 8000, LEAVE_MS = 20000, END_MS = 5000, PAUSE_MS = 100, PROC_PATH = 64 };
+enum { SHORTEST_SECONDS = 30, FIRST_SECONDS = 300, FILES_SECONDS = 600, SLOWER = 100 };
 
 double hang_after_seconds;
 
 /* Global, because peers_watch() has no arguments for it. Time is counted in looks: a keeper that was suspended with its
  * run has not waited. */
 static struct {
-    long steps, looks;
+    uint64_t progress;
+    long looks;
     int patience_seconds;
     json_t *processes; /* of the hung run, from all nodes */
 } seen;
 
+static double limited(double usual_seconds)
+{
+    return ceil(fmin(hang_after_seconds > 0 ? hang_after_seconds : usual_seconds, 86400));
+}
+
 double hang_patience(double expected_seconds)
 {
-    const double usual = expected_seconds > 0 ? fmax(SHORTEST_SECONDS, SLOWER * expected_seconds) : FIRST_SECONDS;
-    return ceil(fmin(hang_after_seconds > 0 ? hang_after_seconds : usual, 86400));
+    return limited(expected_seconds > 0 ? fmax(SHORTEST_SECONDS, SLOWER * expected_seconds) : FIRST_SECONDS);
+}
+
+double hang_patience_of_files(void)
+{
+    return limited(FILES_SECONDS);
 }
 
 bool hang_found(void)
@@ -41,16 +56,42 @@ bool hang_found(void)
 
 /* --- the processes of this node ----------------------------------------------------------------------------------- */
 
-/* The letter of proc(5); X if there is no such process. */
-static char state_of(pid_t process)
+/* The letter of proc(5); X if there is no such process. `folder` is its one below /proc, or that of its thread. */
+static char state_in(const char *folder)
 {
-    char path[32], line[512], state = 'X';
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    char path[PROC_PATH + 8], line[512], state = 'X';
+    snprintf(path, sizeof path, "%s/stat", folder);
     FILE *file = fopen(path, "re");
     const char *name_end = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
     if (file)
         fclose(file);
     return name_end && sscanf(name_end + 1, " %c", &state) == 1 ? state : 'X';
+}
+
+static char state_of(pid_t process)
+{
+    char folder[PROC_PATH];
+    snprintf(folder, sizeof folder, "/proc/%d", (int)process);
+    return state_in(folder);
+}
+
+/* The thread that waits in the kernel, if one does: libraries access files in threads of their own. Otherwise the
+ * process. */
+static void find_waiting(pid_t process, char folder[PROC_PATH])
+{
+    char tasks[PROC_PATH];
+    snprintf(tasks, sizeof tasks, "/proc/%d/task", (int)process);
+    snprintf(folder, PROC_PATH, "/proc/%d", (int)process);
+    DIR *entries = opendir(tasks);
+    if (!entries)
+        return;
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        char thread[PROC_PATH];
+        if (snprintf(thread, sizeof thread, "%s/%s", tasks, entry->d_name) < (int)sizeof thread &&
+            state_in(thread) == 'D')
+            snprintf(folder, PROC_PATH, "%s", thread);
+    }
+    closedir(entries);
 }
 
 static const char *state_name(char state)
@@ -72,16 +113,38 @@ static const char *state_name(char state)
 }
 
 /* The function of the kernel in which the process waits, as far as this user may read it. */
-static json_t *kernel_function(pid_t process)
+static json_t *kernel_function(const char *folder)
 {
-    char path[32], name[128] = "";
-    snprintf(path, sizeof path, "/proc/%d/wchan", (int)process);
+    char path[PROC_PATH + 8], name[128] = "";
+    snprintf(path, sizeof path, "%s/wchan", folder);
     FILE *file = fopen(path, "re");
     if (file && !fgets(name, sizeof name, file))
         name[0] = '\0';
     if (file)
         fclose(file);
     return name[0] && strcmp(name, "0") != 0 ? json_string(name) : json_null();
+}
+
+static json_t *describe_file(const struct peer *peer)
+{
+    struct mount mount;
+    const int64_t offset = peer->offset;
+    if (!peer->file[0])
+        return json_null();
+    find_mount("/proc/self/mounts", peer->file, &mount);
+    return OBJECT(field_text("path", peer->file), field_text("type", mount.type),
+                  field_json("source", mount_source_json(mount.source)), field_int("calls", peer->calls),
+                  field_int_or_null("offset", offset != UNKNOWN_OFFSET, offset));
+}
+
+static json_t *describe_process(const struct peer *peer)
+{
+    char folder[PROC_PATH];
+    find_waiting(peer->process, folder);
+    return OBJECT(field_int("rank", peer->rank), field_text("host", note_host()), field_int("process", peer->process),
+                  field_text("state", state_name(state_in(folder))),
+                  field_json("kernel_function", kernel_function(folder)), field_int("steps", peer->steps),
+                  field_text("place", peer->place), field_json("file", describe_file(peer)));
 }
 
 static json_t *describe_processes(void)
@@ -91,11 +154,7 @@ static json_t *describe_processes(void)
     json_t *processes = json_array();
     for (int i = 0; i < count; i++)
         if (peers[i].process)
-            json_array_append_new(processes, json_pack("{s:i,s:s,s:i,s:s,s:o,s:I,s:s}", "rank", peers[i].rank, "host",
-                                                       note_host(), "process", (int)peers[i].process, "state",
-                                                       state_name(state_of(peers[i].process)), "kernel_function",
-                                                       kernel_function(peers[i].process), "steps",
-                                                       (json_int_t)peers[i].steps, "place", peers[i].place));
+            json_array_append_new(processes, describe_process(&peers[i]));
     return processes;
 }
 
@@ -198,19 +257,21 @@ static bool is_stuck(const struct peer *peers, int count)
 bool hang_look(void)
 {
     int count;
-    long steps = 0;
+    uint64_t progress = 1; /* of no interest but for whether it changes */
+    bool begun = false;
     const struct peer *peers = peers_all(&count);
     seen.patience_seconds = 0;
     for (int i = 0; i < count; i++) {
         if (peers[i].left)
             return false;
-        steps += peers[i].steps;
+        begun |= peers[i].steps > 0;
+        progress = 31 * (31 * progress + (uint64_t)peers[i].steps) + (uint64_t)peers[i].calls;
         if (peers[i].patience_seconds > seen.patience_seconds)
             seen.patience_seconds = peers[i].patience_seconds;
     }
-    seen.looks = steps == seen.steps ? seen.looks + 1 : 0;
-    seen.steps = steps;
-    if (steps == 0 || seen.looks * PEERS_LOOK_MS < seen.patience_seconds * 1000L || !is_stuck(peers, count))
+    seen.looks = progress == seen.progress ? seen.looks + 1 : 0;
+    seen.progress = progress;
+    if (!begun || seen.looks * PEERS_LOOK_MS < seen.patience_seconds * 1000L || !is_stuck(peers, count))
         return false;
     seen.processes = describe_processes();
     if (peers[0].rank == 0)
@@ -221,10 +282,17 @@ bool hang_look(void)
     return true;
 }
 
+void hang_end_launcher(void)
+{
+    static const int signals[] = {SIGTERM, SIGKILL};
+    for (int i = 0; i < 2 && !peers_await_ends(END_MS); i++)
+        peers_signal_launcher(signals[i]);
+}
+
 char *hang_end(long sequence, double elapsed_seconds)
 {
     char reason[128];
-    snprintf(reason, sizeof reason, "no loop has begun or ended for %d s", seen.patience_seconds);
+    snprintf(reason, sizeof reason, "no progress for %d s", seen.patience_seconds);
     json_t *end = json_pack("{s:s,s:I,s:s,s:I,s:f,s:s,s:O}", "record", "end", "sequence", (json_int_t)sequence,
                             "status", "hung", "records", (json_int_t)sequence + 1, "elapsed_seconds", elapsed_seconds,
                             "reason", reason, "processes", seen.processes);

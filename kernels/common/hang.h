@@ -8,17 +8,21 @@
 
 #include "options.h"
 
-/* Time without a loop that begins or ends after which a run is hung; 0: see hang_patience(). */
+/* Time without progress after which a run is hung; 0: see hang_patience(). */
 extern double hang_after_seconds;
-#define OPTION_HANG_AFTER                                                                                           \
-    SECONDS_OPTION("hang-after", &hang_after_seconds, 0, 86400,                                                     \
-                   "time after which the run ends because no loop of messages has begun or ended; 0: 30 s, or 100 " \
-                   "times as long\n"                                                                                \
-                   "        as the loop is expected to take, and 300 s for the first loop")
+#define OPTION_HANG_AFTER(usual)                                \
+    SECONDS_OPTION("hang-after", &hang_after_seconds, 0, 86400, \
+                   "time without progress after which the run ends and states where each process was; 0: " usual)
+#define OPTION_MESSAGES_HANG_AFTER \
+    OPTION_HANG_AFTER(             \
+        "30 s, or 100\n        times as long as a loop of messages is expected to take, and 300 s for the first loop")
+#define OPTION_FILES_HANG_AFTER OPTION_HANG_AFTER("600 s")
 
-/* Seconds that a loop may take: without the option at least 30, and a hundred times as long as expected, for links that
- * became slow; 300 where nothing is expected yet (0), since the library may connect many processes first. */
+/* Seconds that a loop of messages may take: without the option at least 30, and a hundred times as long as expected,
+ * for links that became slow; 300 where nothing is expected yet (0), since the library may connect many processes
+ * first. Of files a call may take 600, since a file system writes what it cached. */
 double hang_patience(double expected_seconds);
+double hang_patience_of_files(void);
 
 /* Keeper: for peers_watch(). True if the run hangs: the processes of this node have been ended, and hang_end() of the
  * keeper of rank 0 describes those of all nodes that share the directory of the log. */
@@ -26,6 +30,10 @@ bool hang_look(void);
 
 /* Keeper: whether hang_look() was true. */
 bool hang_found(void);
+
+/* Keeper: a process that waits in the kernel for a file system does not end, and its launcher waits for it. Ends the
+ * launcher in that case. */
+void hang_end_launcher(void);
 
 /* Keeper: the log's last record with its newline, to be freed with free(); NULL without memory. */
 char *hang_end(long sequence, double elapsed_seconds);

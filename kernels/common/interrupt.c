@@ -14,8 +14,8 @@
 #include "note.h"
 #include "peers.h"
 
-static const int signals[] = {SIGTERM, SIGINT, SIGALRM}; /* the last one is the deadline */
-enum { SIGNALS = sizeof signals / sizeof signals[0], REASON_LENGTH = 512, ATTEMPTS = 10, PAUSE_MS = 20 };
+static const int signals[] = {SIGTERM, SIGINT};
+enum { SIGNALS = sizeof signals / sizeof signals[0], ATTEMPTS = 10, PAUSE_MS = 20 };
 
 /* Global, because a handler has no arguments for it. It is written only before the handlers are installed or while the
  * signals are blocked. */
@@ -25,7 +25,6 @@ static struct {
     pthread_t thread; /* the one that writes the log */
     double start_seconds;
     void (*clean)(void);
-    char deadline_reason[REASON_LENGTH];
 } watched = {.file = -1};
 
 static sigset_t signal_set(void)
@@ -67,24 +66,14 @@ static bool find_note(char note[NOTE_BYTES])
 static void write_end(int number)
 {
     char line[END_RECORD_BYTES], note[NOTE_BYTES];
-    const bool noted = number != SIGALRM && find_note(note);
-    const struct end end = {.status = noted || number == SIGALRM ? "failed" : "interrupted",
-                            .reason = number == SIGTERM  ? "SIGTERM"
-                                      : number == SIGINT ? "SIGINT"
-                                                         : watched.deadline_reason,
+    const bool noted = find_note(note);
+    const struct end end = {.status = noted ? "failed" : "interrupted",
+                            .reason = number == SIGTERM ? "SIGTERM" : "SIGINT",
                             .note = noted ? note : NULL,
                             .sequence = watched.records,
                             .elapsed_seconds = now_seconds() - watched.start_seconds};
     const ssize_t written = write(watched.file, line, end_record(line, &end));
     (void)written; /* an error cannot be reported any more */
-}
-
-static void print_deadline_reason(void)
-{
-    char line[REASON_LENGTH + 16];
-    char *at = put_text(put_text(put_text(line, "error: "), watched.deadline_reason), "\n");
-    ssize_t written = write(STDERR_FILENO, line, (size_t)(at - line));
-    (void)written;
 }
 
 /* Open MPI's launcher sends SIGKILL to all processes as soon as the first one has died of its SIGTERM. */
@@ -102,15 +91,11 @@ static void end_now(int number)
     peers_leave();
     if (watched.file >= 0)
         write_end(number);
-    if (number == SIGALRM) {
-        print_deadline_reason();
-        note_leave(watched.deadline_reason);
-    }
     if (watched.clean)
         watched.clean();
     if (watched.file < 0)
         let_rank_0_die_first();
-    _exit(number == SIGALRM ? EXIT_FAILURE : 128 + number);
+    _exit(128 + number);
 }
 
 static void install(void)
@@ -143,13 +128,6 @@ void interrupt_clean_with(void (*clean)(void))
     interrupt_release(watched.records);
 }
 
-void interrupt_deadline(unsigned seconds, const char *reason)
-{
-    alarm(0);
-    snprintf(watched.deadline_reason, sizeof watched.deadline_reason, "%s", reason ? reason : "");
-    alarm(seconds);
-}
-
 void interrupt_hold(void)
 {
     change_mask(SIG_BLOCK);
@@ -163,7 +141,6 @@ void interrupt_release(long records)
 
 void interrupt_forget(void)
 {
-    alarm(0);
     for (int i = 0; i < SIGNALS; i++)
         signal(signals[i], SIG_DFL);
     watched.file = -1;

@@ -18,10 +18,6 @@ void interrupt_release(long records);
 /* All ranks: an interruption also calls `clean`, which must be safe in a signal handler. */
 void interrupt_clean_with(void (*clean)(void));
 
-/* All ranks: unless this is called again within this time, the run is considered hanging. The process then prints
- * `reason` (plain text without quotes), closes the log as failed and ends. 0 seconds: no deadline. */
-void interrupt_deadline(unsigned seconds, const char *reason);
-
 /* The log is closed: an interruption writes nothing any more. Unblocks signals. */
 void interrupt_forget(void);
 

@@ -289,12 +289,14 @@ void keeper_main(int argc, char **argv)
     if (!noted && lost >= 0)
         note_form(note, lost, note_host(), LOST_REASON);
     const bool closed = close_log(now_seconds() - start_seconds, noted || lost >= 0 ? note : NULL, reason_of(lost));
-    if (removes)
-        remove_directory(&own);
     if (closed && !noted && lost >= 0) /* a process that left a note has printed its message */
         fprintf(stderr, "error: rank %d: %s\n", lost, LOST_REASON);
     else if (closed && !noted)
         fprintf(stderr, "error: %s\n", reason_of(lost));
+    if (hang_found())
+        hang_end_launcher();
+    if (removes) /* last, because a file system that hangs stops the keeper */
+        remove_directory(&own);
     if (told)
         withdraw_note();
     exit(EXIT_SUCCESS);

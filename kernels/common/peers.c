@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fail.h"
 #include "memory.h"
 
@@ -121,6 +122,8 @@ void peers_enter(double patience_seconds, const char *format, ...)
     vsnprintf(here.own->place, sizeof here.own->place, format, values);
     va_end(values);
     here.own->patience_seconds = (int)patience_seconds;
+    here.own->calls = 0;
+    here.own->offset = UNKNOWN_OFFSET;
     here.own->steps++;
 }
 
@@ -128,6 +131,25 @@ void peers_arrive(void)
 {
     if (here.own)
         here.own->steps++;
+}
+
+void peers_continue(void)
+{
+    peers_arrive();
+}
+
+void peers_access(const char *path)
+{
+    if (here.own)
+        snprintf(here.own->file, sizeof here.own->file, "%s", path);
+}
+
+void peers_progress(int64_t calls, int64_t offset)
+{
+    if (!here.own)
+        return;
+    atomic_store_explicit(&here.own->calls, (long)calls, memory_order_relaxed);
+    atomic_store_explicit(&here.own->offset, offset, memory_order_relaxed);
 }
 
 void peers_leave(void)
@@ -256,12 +278,36 @@ int peers_nodes(void)
     return here.node ? here.node->nodes : 1;
 }
 
-void peers_kill(int number)
+/* To this very process, also if its number is used again; the place is one of here.ends. */
+static void send_signal(int place, int number)
 {
 #if defined SYS_pidfd_send_signal
-    if (here.ends && here.ends[2 + number].fd >= 0) /* of this process for certain, also if its number is used again */
-        syscall(SYS_pidfd_send_signal, here.ends[2 + number].fd, SIGKILL, NULL, 0);
+    if (here.ends && here.ends[place].fd >= 0)
+        syscall(SYS_pidfd_send_signal, here.ends[place].fd, number, NULL, 0);
 #else
+    (void)place;
     (void)number;
 #endif
+}
+
+void peers_kill(int number)
+{
+    send_signal(2 + number, SIGKILL);
+}
+
+bool peers_await_ends(int milliseconds)
+{
+    const int peers = here.ends ? here.node->peers : 0;
+    const double latest = now_seconds() + 1e-3 * milliseconds;
+    for (int i = 0; i < peers; i++) {
+        const double left = latest - now_seconds();
+        if (here.ends[2 + i].fd >= 0 && poll(&here.ends[2 + i], 1, left > 0 ? (int)(1e3 * left) : 0) == 0)
+            return false;
+    }
+    return true;
+}
+
+void peers_signal_launcher(int number)
+{
+    send_signal(1, number);
 }

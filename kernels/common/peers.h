@@ -4,11 +4,13 @@
 #ifndef COFFEECUP_PEERS_H
 #define COFFEECUP_PEERS_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-enum { PLACE_BYTES = 160 };
+enum { PLACE_BYTES = 160, UNKNOWN_OFFSET = -1 };
 
 /* A process as its node's keeper sees it. */
 struct peer {
@@ -16,8 +18,11 @@ struct peer {
     int rank;
     atomic_int left;
     atomic_long steps;           /* loops begun and ended, so odd within one; 0: before the first one */
-    atomic_int patience_seconds; /* until a loop that does not end is a hang */
+    atomic_long calls;           /* accesses to files in this loop, counted now and then */
+    atomic_int_least64_t offset; /* of the next access in the file; UNKNOWN_OFFSET */
+    atomic_int patience_seconds; /* until a loop without progress is a hang */
     char place[PLACE_BYTES];     /* what the process measures, as text; printable, without characters to escape */
+    char file[PATH_MAX];         /* that it accesses; "": none */
 };
 
 enum { NO_PEER = -1, SEVERAL_PEERS = -2 };
@@ -29,6 +34,15 @@ void peers_begin(int leader);
 /* Before and after each loop that is measured: how long it may take, and where the process is (see struct peer). */
 void peers_enter(double patience_seconds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void peers_arrive(void);
+
+/* After peers_arrive(): the process continues where it was, for example after it waited for others. */
+void peers_continue(void);
+
+/* The file that this process accesses from now on. */
+void peers_access(const char *path);
+
+/* Within a loop of accesses to files, from time to time: so many were made, and the next one is at `offset`. */
+void peers_progress(int64_t calls, int64_t offset);
 
 /* This process ends by itself. Safe in a signal handler. */
 void peers_leave(void);
@@ -54,6 +68,12 @@ int peers_nodes(void);
 
 /* Keeper: ends the process by SIGKILL, unless it has ended. */
 void peers_kill(int number);
+
+/* Keeper: waits until all processes of this node have ended; false if they have not within this time. */
+bool peers_await_ends(int milliseconds);
+
+/* Keeper: sends a signal to the process that started this node's first rank. */
+void peers_signal_launcher(int number);
 
 /* Keeper: looks again when the first process of the node is ending, whose files are closed before it has ended. */
 void peers_look(void);

@@ -9,6 +9,7 @@
 
 #include "fail.h"
 #include "filesystem.h"
+#include "hang.h"
 #include "measure.h"
 #include "process_times.h"
 #include "sizes.h"
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
                      "number of repetitions of the computation, for a mean and an interval"),
         SIZE_OPTION("exchange-buffer", &choices.exchange_buffer, KIB, GIB,
                     "memory per process for the exchange of parts of Squares"),
+        OPTION_FILES_HANG_AFTER,
         OPTION_IDLE_POWER,
         OPTION_KEEP(&choices.keep),
         {0}};

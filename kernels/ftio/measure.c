@@ -2,6 +2,7 @@
 /* See measure.h. The timed region is run_stages(); everything else prepares it or reports its measurements. */
 #include "measure.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,10 @@
 
 #include "counters.h"
 #include "fail.h"
+#include "hang.h"
 #include "layout.h"
 #include "memory.h"
+#include "peers.h"
 #include "phases.h"
 #include "progress.h"
 #include "scratch.h"
@@ -43,7 +46,10 @@ static void run_stages(struct transform *transform, struct course *course)
     for (int s = 0; s < STAGES; s++) {
         transform->phases.stage = (enum stage)s;
         course->stage = s;
+        peers_enter(hang_patience_of_files(), "repetition %" PRId64 ", stage %s", course->repetition + 1,
+                    stage_names[s]);
         stage_functions[s](transform);
+        peers_arrive();
         MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
         activity_ends(&transform->phases, ACTIVITY_WAIT, 0, 1);
     }

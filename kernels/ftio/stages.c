@@ -4,6 +4,7 @@
 
 #include "fail.h"
 #include "memory.h"
+#include "peers.h"
 
 /* --- access to the storage, each call timed separately ------------------------------------------------------------ */
 
@@ -33,6 +34,7 @@ static void computed(struct transform *t)
 
 static void report(struct transform *t, int64_t done, int64_t all)
 {
+    peers_progress(done, UNKNOWN_OFFSET);
     if (t->report)
         t->report(t->report_context, (double)done / (double)all);
 }

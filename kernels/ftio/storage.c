@@ -13,6 +13,7 @@
 #include "fail.h"
 #include "io_error.h"
 #include "mpi_io.h"
+#include "peers.h"
 #include "scratch.h"
 
 static const char less_data[] = "choose a smaller --input";
@@ -33,6 +34,7 @@ static void name_file(struct storage *storage)
     char name[64];
     snprintf(name, sizeof name, storage->method->file_name, storage->rank);
     scratch_path(storage->path, sizeof storage->path, name);
+    peers_access(storage->path);
 }
 
 /* --- a file per process ------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "fail.h"
 #include "memory.h"
 #include "page_cache.h"
+#include "peers.h"
 #include "random.h"
 #include "scratch.h"
 
@@ -105,7 +106,9 @@ int priomark_ranks(const struct priomark *run)
 void priomark_barrier(struct priomark *run)
 {
     (void)run;
+    peers_arrive();
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    peers_continue();
 }
 
 void priomark_fail(struct priomark *run, const char *format, ...)
@@ -122,7 +125,7 @@ void priomark_fail(struct priomark *run, const char *format, ...)
 
 void priomark_begin(struct priomark *run)
 {
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    priomark_barrier(run);
     run->notes.begun = priomark_now();
 }
 
@@ -146,6 +149,7 @@ void priomark_request(struct priomark *run, enum priomark_operation operation, i
     run->notes.calls[operation]++;
     run->notes.bytes[operation] += bytes;
     latency_add(&run->notes.latency[operation], seconds);
+    peers_progress(run->notes.calls[PRIOMARK_READ] + run->notes.calls[PRIOMARK_WRITE], UNKNOWN_OFFSET);
 }
 
 void priomark_phase(struct priomark *run, enum priomark_phase phase, double seconds)
@@ -177,6 +181,7 @@ void priomark_path(const struct priomark *run, char *path, size_t path_bytes, co
 {
     (void)run;
     scratch_path(path, path_bytes, name);
+    peers_access(path);
 }
 
 void priomark_evict(struct priomark *run, const char *path)

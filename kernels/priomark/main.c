@@ -7,6 +7,7 @@
 
 #include "fail.h"
 #include "filesystem.h"
+#include "hang.h"
 #include "measure.h"
 #include "memory.h"
 #include "memory_fill.h"
@@ -179,6 +180,7 @@ int main(int argc, char **argv)
         OPTION_READ_SHIFT(&choices.read_shift),
         OPTION_FILL_MEMORY(&choices.fill_memory, "during the run"),
         FLAG_OPTION("dry-run", &choices.dry_run, "print what would be measured, and exit"),
+        OPTION_FILES_HANG_AFTER,
         OPTION_IDLE_POWER,
         OPTION_KEEP(&choices.keep),
         {0}};

@@ -10,8 +10,10 @@
 
 #include "agreement.h"
 #include "fail.h"
+#include "hang.h"
 #include "layout.h"
 #include "memory.h"
+#include "peers.h"
 #include "plugins.h"
 #include "process_times.h"
 #include "progress.h"
@@ -177,7 +179,10 @@ static void measure_case(struct priomark *host, struct result *result)
     const struct planned *planned = &host->planned[host->number - 1];
     host->group = planned->group;
     clear(&host->notes);
+    peers_enter(hang_patience_of_files(), "%.40s, pattern %.40s, method %.40s, repetition %d",
+                planned->group->plugin->name, planned->what.pattern, planned->what.method, host->repetition);
     planned->group->plugin->measure(host, &planned->what);
+    peers_arrive();
     if (!(host->notes.begun > 0 && host->notes.ended > host->notes.begun))
         fail("%s did not call priomark_begin() and priomark_end() in its case; fix the sub-benchmark",
              planned->group->plugin->name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A loop may take what was requested, else a hundred times what is expected but at least 30 s, and 300 s if nothing is
- * expected yet; whole seconds, rounded up, and at most a day. */
+ * expected yet; a call on a file 600 s; whole seconds, rounded up, and at most a day. */
 #include "check.h"
 #include "hang.h"
 
@@ -23,5 +23,8 @@ int main(void)
     check_patience(3, 0, 3);
     check_patience(3, 1000, 3);
     check_patience(2.5, 1000, 3);
+    CHECK(hang_patience_of_files() == 3, "%g s", hang_patience_of_files());
+    hang_after_seconds = 0;
+    CHECK(hang_patience_of_files() == 600, "%g s", hang_patience_of_files());
     return checks_status();
 }

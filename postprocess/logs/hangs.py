@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a run hangs, from the places and states of its processes."""
 
+import re
 from collections.abc import Sequence
 
 from coffeecup.postprocess.logs.records import HungProcess
 
 MOST_NAMED = 4  # processes that one sentence names
+# Functions of Linux in which a process waits for other processes, for time or for nothing, not for a file system.
+NO_FILE = re.compile("poll|futex|nanosleep|pipe|wait_woken|sigsuspend|sigtimedwait|do_wait|sys_pause|hrtimeout")
 
 
 def verdict(processes: Sequence[HungProcess]) -> str:
-    """One sentence that names the cause, by the strongest proof: processes that are gone or do not run; two processes
-    that have not ended the loop that all others have ended; a node of which the same is true; otherwise that the cause
-    is not known, and where the run was."""
+    """One sentence that names the cause, by the strongest proof: processes that are gone or do not run; processes that
+    wait in the kernel for a file; two processes that have not ended the loop that all others have ended; a node of
+    which the same is true; otherwise that the cause is not known, and where the run was."""
     if idle := [process for process in processes if process.state in ("gone", "zombie", "stopped", "traced")]:
         return _named([f"{_name(process)} is {process.state}" for process in idle], idle[0])
+    if waiting := [process for process in processes if _waits_for_file(process)]:
+        return _named([f"{_name(process)} waits for {_file(process)}" for process in waiting], waiting[0])
     if not processes:
         return "the log has no process of it: cannot tell which one is the cause"
     fewest = min(process.steps for process in processes)
@@ -28,6 +33,24 @@ def verdict(processes: Sequence[HungProcess]) -> str:
     if len(hosts) == 1 and len(last) == sum(process.host in hosts for process in processes):
         return _named([f"all processes of {last[0].host} are in a loop that those of other nodes have ended"], last[0])
     return f"cannot tell the cause: {len(last)} of {len(processes)} processes are in a loop ({last[0].place})"
+
+
+def _waits_for_file(process: HungProcess) -> bool:
+    """In a loop of accesses to a file, and in the kernel for something else than other processes."""
+    if process.file is None or process.steps % 2 == 0:
+        return False
+    function = process.kernel_function
+    asleep = process.state == "sleeping" and function is not None and not NO_FILE.search(function)
+    return asleep or process.state == "in the kernel"
+
+
+def _file(process: HungProcess) -> str:
+    """The file, its file system and its server or device."""
+    file = process.file
+    if file is None:
+        return "no file"
+    source = f" {file.source}" if file.source else ""
+    return f"{file.path} on {file.type}{source}"
 
 
 def _name(process: HungProcess) -> str:

@@ -330,6 +330,16 @@ class Overlap(Record):
     noticed_by_others: Annotated[bool, about("whether another run started or ended while this one ran")]
 
 
+class HungFile(Part):
+    """The file that a process of a run that hangs accesses."""
+
+    path: Annotated[Text, about("its path")]
+    type: Annotated[Text, about("of its file system")]
+    source: Annotated[Text | None, about("what is mounted there: a device, or a server; null if unknown")]
+    calls: Annotated[Calls, about("accesses so far, or blocks or rows, counted from time to time")]
+    offset: Annotated[Calls | None, about("of the next access, from time to time; null if unknown")]
+
+
 class HungProcess(Part):
     """A process of a run that hangs."""
 
@@ -345,6 +355,7 @@ class HungProcess(Part):
     ]
     steps: Annotated[Calls, about("loops that it began or ended; odd within a loop")]
     place: Annotated[Text, about("the loop that it began last")]
+    file: Annotated[HungFile | None, about("that it accesses; null if none")]
 
 
 class End(Record, kw_only=True):

@@ -5,6 +5,7 @@ import pytest
 from b_eff_io_runs import BRIEF, EACH, assert_failed, end, leftovers, run
 from builds import faulty
 from file_systems import memory
+from kernel_runs import wait_until
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPES
 
@@ -77,9 +78,11 @@ def test_byte_changed_in_what_was_read_last_is_found_by_the_sample(openmpi, tmp_
 
 
 def test_hanging_shared_pointers_end_the_run_and_name_the_variant(openmpi, tmp_path):
-    done = run(openmpi, tmp_path, 2, *BRIEF, "--watchdog 2", env=faulty(openmpi, "b_eff_io", FAULT_HANG=1))
-    assert done.returncode == 1 and "--individual-pointers" in done.stderr
-    assert "no progress for 2 s" in end(tmp_path)["reason"] and end(tmp_path)["status"] == "failed"
+    done = run(openmpi, tmp_path, 2, *BRIEF, "--hang-after 2", env=faulty(openmpi, "b_eff_io", FAULT_HANG=1))
+    assert done.returncode != 0 and "the run hangs" in done.stderr
+    wait_until(lambda: end(tmp_path)["record"] == "end")
+    assert "no progress for 2 s" in end(tmp_path)["reason"] and end(tmp_path)["status"] == "hung"
+    assert any("--individual-pointers" in process["place"] for process in end(tmp_path)["processes"])
     assert not leftovers(tmp_path)
 
 

@@ -45,7 +45,7 @@ class Long:
 ROMIO_ENDED_IT = "Could not access shared file pointer"
 RUNS = {
     "b_eff_io": Long(
-        ("--memory-per-process 64MiB --scheduled-time 60 --partitions 2 --space-limit 550MiB --watchdog 30",),
+        ("--memory-per-process 64MiB --scheduled-time 60 --partitions 2 --space-limit 550MiB --hang-after 30",),
         lambda log: len(records(log)) >= 6,
         "600m",
         "(?i)no space|disk full|cannot|no progress|" + ROMIO_ENDED_IT,

@@ -4,7 +4,7 @@
 import pytest
 
 from coffeecup.postprocess.logs.hangs import verdict
-from coffeecup.postprocess.logs.records import HungProcess
+from coffeecup.postprocess.logs.records import HungFile, HungProcess
 
 PLACE = "pattern ring-1, loop 7"
 
@@ -20,6 +20,7 @@ def processes(steps, **states):
             kernel_function=None,
             steps=count,
             place=PLACE,
+            file=None,
         )
         for rank, count in enumerate(steps)
     ]
@@ -54,3 +55,25 @@ def test_no_more_than_four_processes_are_named():
     assert "rank 3 on n1 is gone and 2 more (" in verdict(
         processes([1] * 6, **{f"r{rank}": "gone" for rank in range(6)})
     )
+
+
+@pytest.mark.parametrize(
+    "state, function, waits",
+    [
+        ("in the kernel", None, True),  # its function is not readable for every user
+        ("in the kernel", "percpu_rwsem_wait", True),
+        ("sleeping", "request_wait_answer", True),  # of a FUSE server
+        ("sleeping", "do_sys_poll", False),  # for other processes
+        ("sleeping", "hrtimer_nanosleep", False),
+        ("sleeping", None, False),
+        ("running", None, False),
+    ],
+)
+@pytest.mark.parametrize("steps", [15, 16])  # only a process within a loop accesses its file
+def test_a_process_that_waits_in_the_kernel_for_its_file_is_named_with_file_and_server(state, function, waits, steps):
+    found = processes([steps] * 4, r2=state)
+    for process in found:
+        process.file = HungFile(path=f"/d/{process.rank}", type="fuse.glusterfs", source="s:/v", calls=3, offset=None)
+    found[2].kernel_function = function
+    named = f"rank 2 on n1 waits for /d/2 on fuse.glusterfs s:/v ({PLACE})"
+    assert (verdict(found) == named) == (waits and steps % 2 == 1)

@@ -59,7 +59,7 @@ def run_record(benchmark, ranks, nodes, memory_per_process_bytes, others, filesy
         "memory_per_process_bytes": memory_per_process_bytes,
     }
     log = f"{benchmark}.jsonl"
-    options = {"log": log, "idle-power": 0.0, OTHERS: others}
+    options = {"log": log, "idle-power": 0.0, "hang-after": 0.0, OTHERS: others}
     system = filesystem and file_system(filesystem)
     command = [benchmark, "--log", log]
     return entry(RUN, benchmark=benchmark, command=command, options=options, ranks=ranks, **memory, filesystem=system)

@@ -117,7 +117,7 @@ def b_eff_log(
 PLAN = """"first_loop_length": 300, "longest_loop_length": 100000, "random_patterns": 30, "time_budget_seconds": 300.0,
 "seed": 20260101, "matchings": {"count": 0, "loop_lengths": [300, 30, 3], "resolution": "process", "groups": null,
     "all_pairs": false, "reserved_seconds": 0.0}"""
-UNSET = '"hang-after": 0.0, "memory-per-process": null, "memory": null, "memory-anyway": false'
+UNSET = '"memory-per-process": null, "memory": null, "memory-anyway": false'
 # Options that are fields of the plan.
 PLANNED = {"time-budget": "time_budget_seconds", "longest-loop": "longest_loop_length"}
 PLANNED |= {name: name.replace("-", "_") for name in ("seed", "first-loop-length", "repetitions", "random-patterns")}

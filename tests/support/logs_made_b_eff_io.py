@@ -159,7 +159,7 @@ def b_eff_io_log(
 PLAN = """"units_sum": 64, "termination": "geometric", "file_pointers": "shared", "check": "sample", "evict": false,
 "process_times": "process", "read_shift": null, "fill_memory_percent": null"""
 OPTIONS = """"directory": "/scratch", "dry-run": false, "memory-per-process": null, "hints": null, "keep": false,
-"watchdog": 600.0, "seed": 1"""
+"seed": 1"""
 # Options that are fields of the plan.
 PLANNED = {"scheduled-time": "scheduled_seconds", "methods": "methods", "largest-chunk": "m_part_bytes"}
 PLANNED |= {"alignment": "alignment_bytes", "cache-size": "cache_bytes", "space-limit": "space_limit_bytes"}

@@ -12,6 +12,7 @@
 #include "fail.h"
 #include "host.h"
 #include "layout.h"
+#include "peers.h"
 
 enum { FILL_BYTES = 1 << 20 };
 
@@ -109,6 +110,7 @@ static void verify_all(struct file *file, const struct priomark_case *now, char 
     while (order_next(&order, &block, &operation)) {
         memset(data, 0, (size_t)file->block_bytes);
         file->method->read(file, data, block);
+        peers_progress(block, UNKNOWN_OFFSET);
         file_verify_block(file, data, block, operation == PRIOMARK_WRITE ? REWRITTEN : PREPARED);
     }
     file->run->checked_bytes = checked; /* the log counts measured reads only */
@@ -137,6 +139,7 @@ void file_fill(struct file *file)
         posix_stop(file, "create", errno);
     for (int64_t block = 0; block < file->blocks;) {
         int64_t count = file->run_blocks - block % file->run_blocks;
+        peers_progress(block, UNKNOWN_OFFSET);
         if (count > piece_blocks)
             count = piece_blocks;
         if (count > file->blocks - block)

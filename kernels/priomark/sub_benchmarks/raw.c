@@ -8,6 +8,7 @@
 #include "device.h"
 #include "host.h"
 #include "memory.h"
+#include "peers.h"
 #include "plugins.h"
 
 enum { REASON_LENGTH = 512 };
@@ -87,6 +88,7 @@ static void place(struct file *file, const struct priomark_case *now)
         file->held = device->file;
         file->start = device->process * now->process_bytes;
         snprintf(file->path, sizeof file->path, "%s", priomark_text(file->run, "device", 0));
+        peers_access(file->path);
     } else {
         snprintf(name, sizeof name, "raw-%06d", file->owner);
         priomark_path(file->run, file->path, sizeof file->path, name);

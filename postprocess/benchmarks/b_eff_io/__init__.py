@@ -38,7 +38,7 @@ BENCHMARK = Benchmark(
         own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, PatternType, DataCheck),
         options="directory log scheduled-time partitions quick top-clusters dry-run types methods memory-per-process "
         "largest-chunk alignment cache-size space-limit hints individual-pointers agree-per-access check-all "
-        "evict read-shift fill-memory idle-power keep watchdog seed",
+        "evict read-shift fill-memory idle-power keep hang-after seed",
         progress=Progress(planned=planned_patterns, done={Measurement: one}),
     ),
     system_metric=MetricKind("b_eff_io_system", "MByte/s", Better.HIGHER),

@@ -30,7 +30,7 @@ BENCHMARK = Benchmark(
     log_format=LogFormat(
         own=(Plan, MpiIo, Loaded, LoadedTrial, Load, Stop, DataCheck),
         options="directory log kinds victims load-file scheduled-time dry-run seed space-limit hints check-all "
-        "watchdog idle-power keep",
+        "hang-after idle-power keep",
         progress=Progress(planned=planned_passes, done={Loaded: one}),
     ),
 )

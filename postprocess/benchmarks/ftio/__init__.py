@@ -45,7 +45,7 @@ BENCHMARK = Benchmark(
     ),
     log_format=LogFormat(
         own=(Plan, Start, Measurement, ProcessTimes, Layout, Repetition),
-        options="log input directory storage direct repeat exchange-buffer idle-power keep",
+        options="log input directory storage direct repeat exchange-buffer idle-power hang-after keep",
         progress=Progress(planned=planned_stages, done={Repetition: stages}),
     ),
     rules={

@@ -37,7 +37,8 @@ BENCHMARK = Benchmark(
     plugin_metric=MetricKind("plug-in", "MByte/s", Better.HIGHER, optional=True),
     log_format=LogFormat(
         own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, DataCheck),
-        options="log workload directory only plugins cache-size read-shift fill-memory dry-run idle-power keep",
+        options="log workload directory only plugins cache-size read-shift fill-memory dry-run idle-power "
+        "hang-after keep",
         progress=Progress(planned=planned_cases, done={Measurement: one}),
     ),
     rules={"workload": "other workload", "left_out": "sub-benchmarks left out"},

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run whose file system or process stops ends by itself, and names the process, its file and the server; what the
+kernels of Linux does not end yet keeps nobody waiting."""
+
+import os
+import signal
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+from builds import PATIENCE
+from file_systems import disk, needs
+from kernel_runs import of_kind, rank_processes, read_processes, records, started, wait_until
+from raw_log import read_log
+
+from coffeecup.postprocess.logs.reader import LogError
+
+SECONDS = 3  # of --hang-after
+WORKLOAD = 'repetitions = 100000; single_file = { process_size = "2MiB"; block_size = "4KiB"; read_write = "1:1"; };'
+MOVING = {  # options, and whether the log shows that files are accessed
+    "b_eff_io": ("--memory-per-process 64MiB --scheduled-time 600 --partitions 2 --space-limit 200MiB", "measurement"),
+    "ftio": ("--input 2MiB --repeat 100000", "repetition"),
+    "priomark": ("--workload {folder}/workload.cfg", "measurement"),
+}
+
+
+@contextmanager
+def running(mpi, folder, kernel, directory):
+    (folder / "workload.cfg").write_text(WORKLOAD)
+    options, record = MOVING[kernel]
+    log = folder / "log.jsonl"
+    words = f"{options.format(folder=folder)} --directory {directory} --log {log} --hang-after {SECONDS}"
+    command = mpi.command(2, kernel, *words.split())
+    with started(command, lambda: log.exists() and of_kind(log, record), env=mpi.environment, cwd=folder) as process:
+        yield process, log, rank_processes(kernel, log)
+
+
+def assert_hung(log, words):
+    wait_until(lambda: records(log)[-1]["record"] == "end")
+    assert records(log)[-1]["status"] == "hung"
+    with pytest.raises(LogError, match=words) as error:
+        read_log(log)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("kernel", MOVING)
+def test_a_stopped_process_of_a_kernel_that_accesses_files_is_named(openmpi, tmp_path, kernel):
+    with running(openmpi, tmp_path, kernel, tmp_path) as (process, log, numbers):
+        os.kill(numbers[1], signal.SIGSTOP)
+        assert process.wait(PATIENCE) != 0
+    said = assert_hung(log, f"no progress for {SECONDS} s; rank 1 on .* is stopped")
+    assert "rank 0" not in said
+    wait_until(lambda: not {other.pid for other in read_processes()} & set(numbers.values()))
+    wait_until(lambda: {path.name for path in tmp_path.iterdir()} == {"log.jsonl", "workload.cfg"})
+
+
+@contextmanager
+def frozen(directory):
+    subprocess.run(["fsfreeze", "--freeze", directory], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["fsfreeze", "--unfreeze", directory], check=True)
+
+
+@pytest.mark.parametrize("kernel", MOVING)
+def test_a_frozen_file_system_is_named_with_a_process_and_its_file(openmpi, tmp_path, kernel):
+    """Its processes cannot end before it is thawed; then nothing of them is left."""
+    needs("a file system that stops", "fsfreeze")
+    with disk(tmp_path, 1) as directory, running(openmpi, tmp_path, kernel, directory) as (process, log, numbers):
+        with frozen(directory):
+            assert process.wait(PATIENCE) != 0
+            said = assert_hung(log, rf"rank [01] on \S+ waits for {directory}/{kernel}-\S+ on ext4 /dev/loop")
+            assert "cannot tell" not in said
+        wait_until(lambda: not {other.pid for other in read_processes()} & set(numbers.values()))
+        wait_until(lambda: not list(directory.glob(f"{kernel}-*")))
