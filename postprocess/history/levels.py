@@ -20,7 +20,6 @@ from coffeecup.postprocess.history.looks import (
     LEVEL,
     SESSIONS_AFTER,
     SESSIONS_BEFORE,
-    SIGNIFICANT,
     best_places,
     bounded,
     inflation,
@@ -37,7 +36,8 @@ FALSE_ALARMS = 0.05  # share of stable sites that may alarm within NIGHTS
 NIGHTS = 90
 LOOKS = 3000.0  # independent looks that NIGHTS looks at all places of a change are worth; determined by simulation
 IMPROVEMENT = 0.7  # added to the limit of a change for the better
-SERIES_OF_A_SITE, SESSIONS_OF_A_SITE = 10, 20  # fewer series, or shorter ones, do not tell what is usual at a site
+SERIES_OF_A_SITE, SESSIONS_OF_A_SITE = 8, 20  # fewer series, or shorter ones, do not tell what is usual at a site
+ERROR_OF_MEDIAN = 1.25  # over that of the mean of as many normal values: sqrt(pi / 2)
 TIE = 1e-9  # of sums of absolute deviations, relative to that of all
 UNLIKELY = 0.05  # of a date, in comparison with the likeliest one
 
@@ -63,7 +63,7 @@ def threshold(series: int) -> float:
 
 def usual_correlation(every: list[np.ndarray]) -> float | None:
     """The autocorrelation that is usual at a site, from its series (sessions,): the median over the series, without the
-    changes of level and the episodes of each; 0 unless it is significant for one series. None if there are too few."""
+    changes of level and the episodes of each; 0 unless it exceeds its standard error. None if there are too few."""
     long = [series for series in every if len(series) >= SESSIONS_OF_A_SITE]
     if len(long) < SERIES_OF_A_SITE:
         return None
@@ -71,8 +71,8 @@ def usual_correlation(every: list[np.ndarray]) -> float | None:
     for series in long:
         rest, levels = without_levels(series)
         own.append(float(raw_correlation(rest[None], np.array([len(rest)]), levels)[0]))
-    middle, count = float(np.median(own)), float(np.median([len(series) for series in long]))
-    return middle if middle > SIGNIFICANT / np.sqrt(count) else 0.0
+    middle, error = float(np.median(own)), ERROR_OF_MEDIAN / np.sqrt(sum(map(len, long)))
+    return middle if middle > error else 0.0
 
 
 def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
@@ -182,21 +182,21 @@ def begin_of(part: np.ndarray, sign: float) -> int:
     return best if right and best <= len(part) - SESSIONS_AFTER else 0
 
 
-def end_of(values: np.ndarray, index: int, sign: float, rho: float) -> int:
+def end_of(values: np.ndarray, index: int, sign: float, usual: float | None) -> int:
     """Where the deviation from the level of values (sessions,) that begins at `index` ended by itself; 0 if it did not.
 
     It ended where absolute deviations from its median, and from that of the level after it, are least; if it is not
     shorter than SHORTEST and not longer than LONGEST; and if the sessions after it differ from it in the opposite
-    direction by more than RETURNED standard errors, with the autocorrelation rho."""
-    usual, part = np.median(values[:index]), values[index : index + LONGEST + SESSIONS_BEFORE]
-    sums = [np.abs(part[:n] - np.median(part[:n])).sum() + np.abs(part[n:] - usual).sum() for n in range(1, len(part))]
+    direction by more than RETURNED standard errors, with the autocorrelation that is usual."""
+    level, part = np.median(values[:index]), values[index : index + LONGEST + SESSIONS_BEFORE]
+    sums = [np.abs(part[:n] - np.median(part[:n])).sum() + np.abs(part[n:] - level).sum() for n in range(1, len(part))]
     length = int(np.argmin([*sums, np.abs(part - np.median(part)).sum()])) + 1
     if not SHORTEST <= length <= min(LONGEST, len(part) - 1):
         return 0
     sides, numbers = (part[:length], part[length:]), np.array([length, len(part) - length])
     before = float(spread_of(values[None, :index])[0, 0])
     spreads = np.array([max(float(spread_of(sides[0][None])[0, 0]), before), before])
-    error = np.sqrt((spreads**2 * inflation(numbers, np.array(rho)) / numbers).sum())
+    error = np.sqrt((spreads**2 * inflation(numbers, np.zeros(2), usual) / numbers).sum())
     returned = (np.median(sides[1]) - np.median(sides[0])) * -np.sign(sign)
     return index + length if returned > RETURNED * error else 0
 
@@ -246,7 +246,7 @@ def detections(
                 continue
             for place, shift in seen_at(rows[now, :night], limit, smallest[of_rows[now]], better[of_rows[now]], usual):
                 row, kept, _ = pending[now[place]]
-                placed = placed_in(values[row][kept], shift, usual or 0.0)
+                placed = placed_in(values[row][kept], shift, usual)
                 if placed is None:
                     continue
                 change, rest, following = placed
@@ -273,7 +273,7 @@ def seen_at(
         yield place, Shift(0, night, float(deviates[place]), bool(drifted[place]), night)
 
 
-def placed_in(values: np.ndarray, shift: Shift, rho: float) -> tuple[Shift | None, np.ndarray, int] | None:
+def placed_in(values: np.ndarray, shift: Shift, usual: float | None) -> tuple[Shift | None, np.ndarray, int] | None:
     """A change with its place in values (sessions,), if it leaves a level before it; the sessions to look at from now
     on, and after how many of them. None if the change has no place."""
     sessions, seen = np.arange(len(values)), shift.detected
@@ -285,7 +285,7 @@ def placed_in(values: np.ndarray, shift: Shift, rho: float) -> tuple[Shift | Non
     if index < SESSIONS_BEFORE:
         return None, sessions[index:], seen + 1 - index
     shift = replace(shift, index=index, ended=index)
-    end = end_of(values, index, shift.deviate, rho)
+    end = end_of(values, index, shift.deviate, usual)
     if end:
         return replace(shift, until=end), np.delete(sessions, slice(index, end)), index + 1
     return shift, sessions[index:], seen + 1 - index

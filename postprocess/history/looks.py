@@ -21,6 +21,9 @@ CANDIDATE = 3.0  # a smaller deviate of the t-test is no change, whatever the di
 QUARTILES_TO_SIGMA = 1 / 1.349  # of a normal distribution
 SIGNIFICANT, SIGNIFICANT_BESIDE_OTHERS = 2.0, 3.0  # standard errors; a smaller autocorrelation counts as none
 LARGEST_CORRELATION = 0.9
+# The autocorrelation that is usual at a site decreases by this factor from lag to lag: nights of real years are alike
+# for about a week, with only 0.1 to 0.3 at lag 1.
+PERSISTENCE = 0.8
 SMALLEST_SQUARE = 1e-200  # so that no quotient overflows
 
 
@@ -72,16 +75,22 @@ def raw_correlation(rest: np.ndarray, count: np.ndarray, levels: int = 2) -> np.
 
 
 def correlation(rest: np.ndarray, count: np.ndarray, usual: float | None) -> np.ndarray:
-    """The autocorrelation of each row if it is significant, and at least the one that is usual at the site. If the
-    latter is known, a row has to differ more."""
+    """The autocorrelation of each row of residuals (series, sessions) if it is significant. If the one that is usual at
+    the site is known, a row has to differ more."""
     own = raw_correlation(rest, count)
     errors = SIGNIFICANT if usual is None else SIGNIFICANT_BESIDE_OTHERS
-    return np.maximum(np.where(own > errors / np.sqrt(count), own, 0.0), usual or 0.0)
+    return np.where(own > errors / np.sqrt(count), own, 0.0)
 
 
-def inflation(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
-    """Variance of a mean of `count` values with autocorrelation rho^lag, over that of independent values."""
-    return (1 + rho) / (1 - rho) - 2 * rho * (1 - rho**count) / (count * (1 - rho) ** 2)
+def inflation(count: np.ndarray | float, rho: np.ndarray, usual: float | None = None) -> np.ndarray:
+    """Variance of a mean of `count` values with autocorrelation rho^lag, over that of independent values; or with the
+    one that is `usual` at lag 1 and then decreases by PERSISTENCE, if that is more."""
+
+    def first_order(rho: np.ndarray | float) -> np.ndarray:
+        return (1 + rho) / (1 - rho) - 2 * rho * (1 - rho**count) / (count * (1 - rho) ** 2)
+
+    persistent = 1 + (usual or 0.0) / PERSISTENCE * (first_order(PERSISTENCE) - 1)
+    return np.maximum(first_order(rho), persistent)
 
 
 def normal_deviate(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
@@ -90,9 +99,10 @@ def normal_deviate(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     return np.copysign(size, t)
 
 
-def freedom(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
+def freedom(count: np.ndarray, rho: np.ndarray, usual: float | None) -> np.ndarray:
     """Degrees of freedom of the variance of `count` autocorrelated values around two fitted parameters."""
-    return np.maximum(count * (1 - rho**2) / (1 + rho**2) - 2, 1.0)
+    persistent = 1 + 2 * (usual or 0.0) ** 2 / (1 - PERSISTENCE**2)
+    return np.maximum(count / np.maximum((1 + rho**2) / (1 - rho**2), persistent) - 2, 1.0)
 
 
 def look(values: np.ndarray, usual: float | None = None, limit: float = 0.0) -> Look:
@@ -160,11 +170,11 @@ def step_at(
     rest = kept - np.where(old, means[0][:, None], means[1][:, None])
     squares = (rest**2).sum(axis=1)
     rho = correlation(rest, np.full(len(kept), count), usual)
-    inflated = [inflation(number, rho) for number in numbers]
+    inflated = [inflation(number, rho, usual) for number in numbers]
     variance = (squares + rounding) / np.maximum(count - inflated[0] - inflated[1], 1)
     difference = means[1] - means[0]
     t = difference / np.sqrt(variance * (inflated[0] / numbers[0] + inflated[1] / numbers[1]))
-    free = freedom(np.full(len(t), count), rho)
+    free = freedom(np.full(len(t), count), rho, usual)
     some = np.flatnonzero((np.abs(normal_deviate(t, free)) > max(limit, CANDIDATE)) & (squares > rounding))
     if len(some):
         effective = [(number / more)[some] for number, more in zip(numbers, inflated)]
@@ -222,7 +232,7 @@ def drift_of(kept: np.ndarray, rounding: np.ndarray, usual: float | None) -> tup
     slope = kept @ time / spread
     rest = kept - kept.mean(axis=1, keepdims=True) - slope[:, None] * time
     rho = correlation(rest, count, usual)
-    inflated = (1 + rho) / (1 - rho)
+    inflated = inflation(np.inf, rho, usual)
     variance = ((rest**2).sum(axis=1) + rounding) / np.maximum(count - 2 * inflated, 1)
-    deviate = normal_deviate(slope * np.sqrt(spread / (variance * inflated)), freedom(count, rho))
+    deviate = normal_deviate(slope * np.sqrt(spread / (variance * inflated)), freedom(count, rho, usual))
     return deviate, slope * (count - 1)

@@ -39,6 +39,17 @@ def test_the_variance_of_a_mean_of_autocorrelated_values(count, rho):
     assert inflation(np.array(count), np.array(rho)) == pytest.approx((rho**lags).sum() / count)
 
 
+@pytest.mark.parametrize(("count", "usual", "own"), [(4, 0.3, 0.0), (30, 0.2, 0.3), (30, 0.2, 0.8)])
+def test_the_usual_autocorrelation_decreases_slowly(count, usual, own):
+    """The sum over all pairs of 0.8 to the power of their distance minus 1, times the one at lag 1; or that of an
+    autoregressive series of first order, if it is larger: only in the last case."""
+    lags = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
+    persistent = np.where(lags, usual * 0.8 ** (lags - 1.0), 1).sum() / count
+    alone = (own ** lags.astype(float)).sum() / count
+    assert inflation(np.array(count), np.array(own), usual) == pytest.approx(max(persistent, alone))
+    assert bool(alone > persistent) == (own == 0.8)
+
+
 def test_a_small_step_is_the_t_test_of_its_two_parts():
     """Less than CANDIDATE: the distribution of the residuals is not asked. Values 1 above and below 0, then 0.7 lower:
     quartiles 1.85 apart, so that no value is bounded."""
@@ -100,10 +111,10 @@ def test_autocorrelation_weakens_a_step():
 
 
 def test_autocorrelation_weakens_a_drift():
-    """The variance of a slope grows by (1 + 0.5) / (1 - 0.5)."""
+    """The variance of a slope grows by 1 + 2 * (0.5 + 0.5 * 0.8 + 0.5 * 0.8^2 + ...) = 1 + 2 * 0.5 / (1 - 0.8)."""
     values = noise(400) - 0.05 * np.arange(400)
     free = look(values[None], 0.0).drift[0]
-    assert free / look(values[None], 0.5).drift[0] == pytest.approx(np.sqrt(3), rel=0.02) and free < -3
+    assert free / look(values[None], 0.5).drift[0] == pytest.approx(np.sqrt(6), rel=0.02) and free < -3
 
 
 def test_autocorrelation_that_is_usual_can_leave_a_step_unconfirmed():
@@ -127,8 +138,15 @@ def test_autocorrelation_of_known_series():
     assert np.median(raw_correlation(rest, np.full(200, 400))) == pytest.approx(0.6, abs=0.02)
     assert levels.usual_correlation(list(values)) == pytest.approx(0.6, abs=0.05)
     assert levels.usual_correlation(list(rng.standard_normal((20, 90)))) == 0
-    assert levels.usual_correlation(list(values[:9])) is None, "nine series do not tell what is usual"
-    assert levels.usual_correlation(list(values[:10])) == pytest.approx(0.6, abs=0.05)
+    assert levels.usual_correlation(list(values[:7])) is None, "seven series do not tell what is usual"
+    assert levels.usual_correlation(list(values[:8])) == pytest.approx(0.6, abs=0.05)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.035, 0.0), (0.045, 0.045)])
+def test_an_autocorrelation_counts_that_all_series_together_show(monkeypatch, share, expected):
+    """Ten series of 100 sessions: the standard error of the median is 1.25 / sqrt(1000) = 0.0395, but 0.125 for one."""
+    monkeypatch.setattr(levels, "raw_correlation", lambda rest, count, parts: np.array([share]))
+    assert levels.usual_correlation(list(np.random.default_rng(1).standard_normal((10, 100)))) == expected
 
 
 @pytest.mark.parametrize(("rho", "expected"), [(0.0, 0.0), (0.5, 0.5)])
