@@ -190,10 +190,12 @@ def check_relations(path: Path, root: yaml.Node, content: dict) -> None:
 
 
 def hashed_file(path: Path, root: yaml.Node, content: dict, key: str) -> Path | None:
-    """The file that a contract names with its hash, beside it unless its path is absolute."""
+    """The file that a contract names with its hash, beside it unless its path is absolute; in a package of evidence,
+    all are beside the contract."""
     if key not in content:
         return None
     file = path.parent / content[key]["file"]
+    file = file if file.exists() else path.parent / file.name
     try:
         found = hashlib.sha256(paths.content(file, trees.LARGEST_FILE)).hexdigest()
     except (OSError, ValueError) as error:

@@ -25,6 +25,7 @@ class Signature:
 
 
 def signature_path(file: Path) -> Path:
+    """Where the signature of a file is expected: beside it."""
     return file.with_name(f"{file.name}.sig")
 
 

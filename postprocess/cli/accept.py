@@ -4,7 +4,7 @@ the contract states which runs count, and leaving out some would change the verd
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -21,6 +21,9 @@ from coffeecup.postprocess.cli.common import (
 )
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.show.words import printable
+
+if TYPE_CHECKING:
+    from coffeecup.postprocess.acceptance.result import Acceptance
 
 
 class WithDefault(TyperGroup):
@@ -49,6 +52,33 @@ SignedPage = Annotated[
         help="The HTML page to sign; the result for machines goes beside it, as JSON.",
     ),
 ]
+Package = Annotated[
+    Path | None,
+    typer.Option(
+        "--package",
+        metavar="FILE",
+        callback=lambda path: path and can_be_written(path),
+        help="Write all evidence and the results to one archive as well, a BagIt bag (.tar).",
+    ),
+]
+Verify = Annotated[
+    Path | None,
+    typer.Option(
+        "--verify",
+        metavar="PACKAGE",
+        help="Verify a package of evidence instead; CONTRACT is then your own copy, if any.",
+    ),
+]
+Bill = Annotated[
+    bool, typer.Option("--sbom", help="Write the software bill of materials as well, in CycloneDX (.cdx.json).")
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Print the contract in sentences instead.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print the runs that are missing instead, with the command for each.")
+]
+ContractOrNone = Annotated[
+    Path | None, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/contract.md describes it.")
+]
 ContractFile = Annotated[
     Path, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/contract.md describes it.")
 ]
@@ -58,25 +88,22 @@ ContractFile = Annotated[
     {
         0: "all clauses passed, no session is missing, and no more runs are refused than the contract allows",
         1: "a clause failed or is not proven",
-        2: USAGE + ", or an invalid contract or ledger",
+        2: USAGE + ", an invalid contract or ledger, or a package that does not prove its result",
     }
 )
 def evaluate(
-    contract: ContractFile,
+    contract: ContractOrNone = None,
     sessions: SomeSources = None,
     output: SignedPage = Path("acceptance.html"),
     pdf: Annotated[bool, typer.Option("--pdf", help="Write the page as PDF as well; requires Chromium.")] = False,
-    sbom: Annotated[
-        bool, typer.Option("--sbom", help="Write the software bill of materials as well, in CycloneDX (.cdx.json).")
-    ] = False,
+    sbom: Bill = False,
+    package: Package = None,
+    verify: Verify = None,
     as_json: AsJson = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Print the contract in sentences instead.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the runs that are missing instead, with the command for each.")
-    ] = False,
+    explain: Explain = False,
+    dry_run: DryRun = False,
 ) -> None:
-    """Evaluate a contract against recorded runs and write a report to sign. `accept CONTRACT SESSIONS...` is the
-    same."""
+    """Evaluate a contract against recorded runs and write a report to sign. Also: `accept CONTRACT SESSIONS...`."""
     from coffeecup.postprocess.acceptance import sentences
     from coffeecup.postprocess.acceptance.contract import ContractError, read_contract
     from coffeecup.postprocess.acceptance.evaluation import PASS
@@ -86,6 +113,10 @@ def evaluate(
     from coffeecup.postprocess.sessions.files import read_reports
     from coffeecup.postprocess.show.pdf import PdfError, browser
 
+    if verify:
+        verify_evidence(verify, contract, as_json)
+    if contract is None:
+        raise typer.BadParameter("name a contract, or a package of evidence (--verify)")
     if output.suffix != ".html":
         raise typer.BadParameter(f"--output must end in .html, not {printable(output.name)}")
     if not (sessions or explain or dry_run):
@@ -103,12 +134,46 @@ def evaluate(
             return
         with writing(output):
             written = acceptance_page.write(reached, output, pdf, sbom)
+        files = [*written.files, *packed(reached, written.files, package)]
     if as_json:
         print_json(written.result)
     else:
         typer.echo(acceptance_page.terminal_text(reached), nl=False)
-    typer.echo(f"wrote {', '.join(printable(str(path)) for path in written.files)}", err=True)
+    typer.echo(f"wrote {', '.join(printable(str(path)) for path in files)}", err=True)
     raise typer.Exit(0 if reached.outcome == PASS else 1)
+
+
+def packed(reached: "Acceptance", results: list[Path], package: Path | None) -> list[Path]:
+    """The package of an acceptance, written if one was requested. Raises BadParameter if it cannot be written."""
+    from coffeecup.postprocess.reports.evidence_package import write_package
+
+    if package is None:
+        return []
+    with writing(package):
+        write_package(reached, results, package)
+    return [package]
+
+
+def verify_evidence(package: Path, contract: Path | None, as_json: bool) -> NoReturn:
+    """Verifies a package of evidence, prints its result, and exits with 0 if it passed, else with 1. Raises
+    BadParameter if the package does not prove its result."""
+    from coffeecup.postprocess.acceptance.contract import ContractError
+    from coffeecup.postprocess.acceptance.evaluation import PASS
+    from coffeecup.postprocess.acceptance.ledger import file_sha256
+    from coffeecup.postprocess.acceptance.signatures import SigningError
+    from coffeecup.postprocess.reports.acceptance_page import terminal_text
+    from coffeecup.postprocess.reports.evidence_package import PackageError, verify_package
+
+    with as_usage(PackageError, ContractError, LogError, SigningError, OSError):
+        own = file_sha256(contract) if contract else None
+        found = verify_package(package, own, command_line())
+    if as_json:
+        print_json(found.stated)
+    else:
+        typer.echo(terminal_text(found.acceptance), nl=False)
+    for remark in [*found.remarks, "the package is intact and proves its result"]:
+        typer.echo(printable(remark), err=True)
+    raise typer.Exit(0 if found.acceptance.outcome == PASS else 1)
 
 
 @exit_codes({0: "the session has begun", 2: USAGE + ", or an invalid contract or ledger"})

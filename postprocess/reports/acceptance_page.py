@@ -70,6 +70,7 @@ def write_bill(bill: dict, path: Path) -> dict:
 
 
 def json_text(content: dict) -> str:
+    """A result or a bill as it is written to its file."""
     return orjson.dumps(content, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 

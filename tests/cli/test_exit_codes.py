@@ -76,6 +76,7 @@ RUNS = [
     ("accept evaluate", 0, ["low/contract.yaml", "low/session.json", "-o", "new/a.html"]),
     ("accept evaluate", 1, ["high/contract.yaml", "high/session.json", "-o", "new/a.html"]),
     ("accept evaluate", 2, ["low/session.json", "low/session.json", "-o", "new/a.html"]),
+    ("accept evaluate", 2, ["--verify", "low/session.json"]),
     ("accept begin", 0, ["contract.yaml"]),
     ("accept begin", 2, ["low/contract.yaml"]),
     ("accept risk", 0, ["low/contract.yaml", "--scatter", "5", "--draws", "100"]),
