@@ -8,9 +8,11 @@ that was interrupted goes on where it ended.
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -23,6 +25,8 @@ from coffeecup.postprocess.show.words import printable
 PLAN, RUNS, OUTPUT, ERRORS = "plan.json", "runs.jsonl", "output.txt", "errors.txt"
 MOST_FAILURES = 2  # one after the other of an arm, after which it does not run again
 LINES = 3  # of a run's error output that are shown
+LONGER, SHORTEST_LIMIT = 10, 60.0  # a run hangs if it takes so many times the longest one of earlier, in seconds
+GRACE, LOOK_SECONDS = 20.0, 0.1  # seconds to remove what a run made, after SIGTERM; between two looks whether it did
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +83,12 @@ class Alternation:
                 return arm
         return None
 
+    @property
+    def limit(self) -> float | None:
+        """The most seconds of the next run: those of the plan, or by the runs of earlier; None before the first."""
+        ended = [run.seconds for run in self.runs if not run.problem]
+        return self.plan.run_limit or (max(SHORTEST_LIMIT, LONGER * max(ended)) if ended else None)
+
     def block(self, add: Callable[[int, str, Path], str | None]) -> Iterator[Run]:
         """Runs the next block. `add` takes block, arm and log of each run, and says why the log cannot be used."""
         block = self.blocks
@@ -95,7 +105,7 @@ class Alternation:
             shutil.rmtree(folder)
         folder.mkdir()
         began = time.monotonic()
-        problem = run_in(folder, self.plan, self.plan.arm(arm))
+        problem = run_in(folder, self.plan, self.plan.arm(arm), self.limit)
         seconds = time.monotonic() - began
         logs = [] if problem else files_below(folder, "*.jsonl")
         if not problem and len(logs) != 1:
@@ -105,19 +115,25 @@ class Alternation:
         return Run(block=block, arm=arm, seconds=seconds, folder=folder.name, log=log, problem=problem)
 
 
-def run_in(folder: Path, plan: Plan, arm: Arm) -> str | None:
-    """Runs an arm in a folder, with its output in files there. Returns why it failed, None if it did not."""
+def run_in(folder: Path, plan: Plan, arm: Arm, limit: float | None) -> str | None:
+    """Runs an arm in a folder, with its output in files there, for at most `limit` seconds. Returns why it failed, None
+    if it did not. An interrupt ends the run, too, before it is raised here."""
     environment = {name: value for name, value in (os.environ | variables(plan, arm)).items() if value is not None}
     command = command_of(plan, arm)
     with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
+        files = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": errors}
         try:
-            code = ended(
-                subprocess.Popen(
-                    command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors
-                )
-            )
+            process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **files)
         except OSError as error:
             return f"{command[0]} cannot be run: {error.strerror}"
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            end(process)
+            return f"it did not end within {limit:.0f} s and was ended; a plan or --run-limit states another time"
+        except KeyboardInterrupt:
+            end(process)
+            raise
     if not code:
         return None
     text = (folder / ERRORS).read_text(errors="replace")
@@ -126,20 +142,30 @@ def run_in(folder: Path, plan: Plan, arm: Arm) -> str | None:
     return printable(f"{how}: {' '.join(lines)}" if lines else how)
 
 
-def ended(process: subprocess.Popen) -> int:
-    """The exit code of a process, for which this one waits. An interrupt reaches both: the launcher ends its kernels,
-    and they remove what they made, before the interrupt is raised here."""
-    interrupted = False
-    while True:
-        try:
-            code = process.wait()
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            break
-    if interrupted:
-        raise KeyboardInterrupt
-    return code
+def end(process: subprocess.Popen) -> None:
+    """Ends everything in the session of a process: by SIGTERM, after which launchers end their kernels and these remove
+    what they made; what is still there after GRACE, or at another interrupt, by SIGKILL."""
+    try:
+        os.killpg(process.pid, signal.SIGTERM)
+        last = time.monotonic() + GRACE
+        while time.monotonic() < last and members(process.pid):
+            time.sleep(LOOK_SECONDS)
+    finally:
+        for member in members(process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(member, signal.SIGKILL)
+        process.wait()
+
+
+def members(session: int) -> list[int]:
+    """The processes of a session that run. Launchers give kernels process groups of their own, but no sessions."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it ended meanwhile
+            state, _, _, number, *_ = path.read_text(errors="replace").rpartition(")")[2].split()
+            if int(number) == session and state != "Z":
+                found.append(int(path.parent.name))
+    return found
 
 
 def variables(plan: Plan, arm: Arm) -> dict[str, str | None]:

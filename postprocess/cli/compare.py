@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup compare`: runs that differ in one thing, in turn, and whether it makes a difference."""
 
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,6 +45,13 @@ Arms = Annotated[
         "The others are compared with the first one.",
     ),
 ]
+RunLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="With --arm: end a run that takes longer (default: 10 times the longest one so far, at least 60 s).",
+    ),
+]
 
 
 @exit_codes(
@@ -65,6 +73,7 @@ def compare(
         typer.Option(help="Without PLAN: a metric to judge (default: the first of the benchmark); may be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="With --arm: seed of the order of the runs.")] = 0,
+    run_limit: RunLimit = None,
     sessions: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -94,7 +103,7 @@ def compare(
     elif benchmark:
         raise typer.BadParameter("--benchmark needs --sessions")
     else:
-        settings = {"pairs": pairs, "minimum": minimum, "metrics": metric or [], "seed": seed}
+        settings = {"pairs": pairs, "minimum": minimum, "metrics": metric or [], "seed": seed, "run_limit": run_limit}
         holds = compared_arms(words, arm, settings, folder, figures, as_json)
     raise typer.Exit(0 if holds else 1)
 
@@ -166,19 +175,22 @@ def planned(words: list[str], arms: list[str] | None, **settings) -> "Plan":
 
 def run_until_decided(runs: "Alternation") -> "Results":
     """Runs block after block. Ends when nothing is left to decide, after the last block, if an arm fails again and
-    again, or if the user interrupts it. Raises PlanError if the logs have no such metric."""
+    again, or at SIGINT or SIGTERM. Raises PlanError if the logs have no such metric."""
     from coffeecup.postprocess.comparison.result import Results
 
     results = Results(runs.plan)
     for run in runs.runs:
         if run.log and (problem := results.add(run.block, run.arm, runs.folder / run.log)):
             say(f"{run.folder}: {problem}")
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         while runs.blocks < runs.plan.pairs and not runs.failing() and not results.is_over(runs.blocks):
             for run in runs.block(results.add):
                 say(f"block {run.block + 1} of at most {runs.plan.pairs}: {in_words(run, results)}")
     except KeyboardInterrupt:
         say("interrupted: the same command goes on")
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return results
 
 

@@ -44,7 +44,8 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`pairs` are the most runs of each arm. `minimum` is the fraction below which a difference does not matter.
-    `metrics` are judged, by default the first one of the benchmark. `seed` is that of the order."""
+    `metrics` are judged, by default the first one of the benchmark. `seed` is that of the order. `run_limit` are
+    the seconds after which a run is ended; None leaves them to the runs of earlier."""
 
     command: Annotated[list[str], msgspec.Meta(min_length=1)]
     arms: dict[Annotated[str, msgspec.Meta(pattern=ARM_NAME, max_length=64)], Arm]
@@ -52,6 +53,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     minimum: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.03
     metrics: list[str] = []
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    run_limit: Annotated[float, msgspec.Meta(gt=0)] | None = None
 
     def __post_init__(self):
         if len(self.arms) < 2:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of a comparison that hang, and comparisons that are interrupted: everything they started ends, also what does
+not heed SIGTERM or has a process group of its own, and what is measured is kept."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import logs_made
+import pytest
+from logs_made_b_eff import averaged_log
+
+from coffeecup.postprocess.cli import alternation
+from coffeecup.postprocess.cli.alternation import Alternation, Run
+from coffeecup.postprocess.comparison.plan import Arm, Plan
+
+# A launcher that gives its kernel a process group of its own; the kernel heeds no SIGTERM.
+HANGING = """
+import os, signal, sys, time
+if not (kernel := os.fork()):
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    open("kernel", "w").write(str(os.getpid()))
+while True:
+    time.sleep(0.01)
+"""
+ARMS = {"usual": Arm(), "other": Arm(options=["other"])}
+
+
+def runs_still(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_run_that_hangs_is_ended_with_all_its_processes(tmp_path, monkeypatch):
+    monkeypatch.setattr(alternation, "GRACE", 0.5)
+    plan = Plan(command=[sys.executable, "-c", HANGING], arms=ARMS, run_limit=3)
+    [first, *_] = Alternation(plan, tmp_path / "runs").block(lambda *_: None)
+    assert first.problem.startswith("it did not end within 3 s and was ended")
+    assert not runs_still(int((tmp_path / "runs" / first.folder / "kernel").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("stated", "longest", "limit"), [(5.0, 100.0, 5.0), (None, 5.9, 60), (None, 6.1, 61), (None, None, None)]
+)
+def test_limit_of_a_run(tmp_path, stated, longest, limit):
+    """Ten times the longest run that did not fail, at least a minute; a plan may state another one."""
+    runs = Alternation(Plan(command=["kernel"], arms=ARMS, run_limit=stated), tmp_path / "runs")
+    runs.runs.append(Run(block=0, arm="usual", seconds=1e6, folder="f", problem="failed"))
+    runs.runs += [Run(block=0, arm="usual", seconds=each, folder="f") for each in (1.0, longest) if longest]
+    assert runs.limit == (pytest.approx(limit) if limit else None)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupt_ends_the_run_and_keeps_what_is_measured(tmp_path, number):
+    """In the second block, which hangs until it is interrupted. The same command then goes on with it."""
+    logs_made.write(tmp_path / "log.jsonl", averaged_log(ranks=2, repetitions=1))
+    hang = f"echo $$ > {tmp_path}/kernel; exec sleep 1000"
+    script = f"case $PWD in */0001-*) cp {tmp_path}/log.jsonl . ;; *) {hang} ;; esac"
+    words = [Path(sys.executable).with_name("coffeecup"), "compare", "--arm", "usual=", "--arm", "other=other"]
+    words += ["-o", tmp_path / "runs", "--json", "--", "sh", "-c", script, "sh"]
+    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "kernel").exists() or not (tmp_path / "kernel").read_text().strip():
+        assert started.poll() is None, started.communicate()
+        time.sleep(0.05)
+    os.kill(started.pid, number)
+    output, errors = started.communicate()
+    assert started.returncode == 1 and "interrupted: the same command goes on" in errors
+    assert json.loads(output)["runs"] == 3
+    assert not runs_still(int((tmp_path / "kernel").read_text()))
+    assert len((tmp_path / "runs" / "runs.jsonl").read_text().splitlines()) == 3
