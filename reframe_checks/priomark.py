@@ -29,8 +29,8 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
 
     `-S priomark.workload=NAME|FILE` chooses the workload, an included one or your own file; `-P
     priomark.workload=default,oltp,webserver` measures several. `-S priomark.only=NAME,...` runs only these
-    sub-benchmarks, `-S priomark.plugins=DIRECTORY` is the directory of external ones. The kernel refuses to start if
-    there is not enough space. A workload of more than half an hour needs `-S priomark.time_limit=4h`.
+    sub-benchmarks, `-S priomark.interfaces=DIRECTORY` is the directory of loaded interfaces. The kernel refuses to
+    start if there is not enough space. A workload of more than half an hour needs `-S priomark.time_limit=4h`.
 
     Other workloads than the complete default one have references of their own.
     """
@@ -39,7 +39,7 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
     benchmark = variable(str, value="priomark")
     workload = variable(str, value=DEFAULT_WORKLOAD, loggable=True)
     only = variable(str, value="", loggable=True)
-    plugins = variable(str, value="", loggable=True)
+    interfaces = variable(str, value="", loggable=True)
     kernel = fixture(priomark_build, scope="environment")
     tags = {"io"}
 
@@ -53,8 +53,8 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
         """After init, because -P takes effect when the test is instantiated."""
         self.executable_opts += ["--log", self.log_name, "--workload", shlex.quote(as_seen_from_the_job(self.workload))]
         self.executable_opts += self.options_of("only")
-        if self.plugins:
-            self.executable_opts += ["--plugins", shlex.quote(str(Path(self.plugins).resolve()))]
+        if self.interfaces:
+            self.executable_opts += ["--interfaces", shlex.quote(str(Path(self.interfaces).resolve()))]
 
     def requested(self):
         """Bandwidths of different workloads are not comparable."""

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ENTRIES_BYTES = 8192, ATTEMPTS = 3 };
+enum { ENTRIES_BYTES = 8192, ATTEMPTS = 3, LEVELS = 4 };
 
 /* Opens an absolute path; -1 if a component of it is not a directory (a symbolic link, for example). */
 static int open_without_links(const char *path)
@@ -59,14 +59,33 @@ bool is_own_directory(int directory, const struct own_directory *own)
            S_ISREG(marker.st_mode) && marker.st_uid == own->owner;
 }
 
-static void remove_entries(int directory, const char *marker)
+static void remove_entries(int directory, const char *marker, int levels);
+
+/* Not what is mounted there, nor what belongs to somebody else. */
+static void remove_folder(int parent, const char *name, int levels)
+{
+    struct stat above, status;
+    const int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory < 0)
+        return;
+    if (fstat(parent, &above) == 0 && fstat(directory, &status) == 0 && status.st_dev == above.st_dev &&
+        status.st_uid == above.st_uid)
+        remove_entries(directory, "", levels);
+    close(directory);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* What a sub-benchmark or an interface created: files, and `levels` of folders. */
+static void remove_entries(int directory, const char *marker, int levels)
 {
     _Alignas(struct dirent64) char entries[ENTRIES_BYTES];
     for (long bytes; (bytes = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0;) {
         for (long at = 0; at < bytes;) {
             const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
-            if (strcmp(entry->d_name, marker) != 0)
-                unlinkat(directory, entry->d_name, 0); /* fails for "." and ".." */
+            const bool is_link = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+            if (!is_link && strcmp(entry->d_name, marker) != 0 && unlinkat(directory, entry->d_name, 0) != 0 &&
+                errno == EISDIR && levels > 0)
+                remove_folder(directory, entry->d_name, levels - 1);
             at += entry->d_reclen;
         }
     }
@@ -87,7 +106,7 @@ static bool remove_once(int parent, const struct own_directory *own)
     if (directory < 0)
         return true;
     if (is_own_directory(directory, own)) {
-        remove_entries(directory, own->marker);
+        remove_entries(directory, own->marker, LEVELS);
         unlinkat(directory, own->marker, 0);
         done = unlinkat(parent, own->name, AT_REMOVEDIR) == 0 || errno == ENOENT;
         if (!done)

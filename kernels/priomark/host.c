@@ -24,19 +24,20 @@ const char *const operation_names[PRIOMARK_OPERATIONS] = {"read", "write"};
 
 static const struct values *values_of(const struct priomark *run, const char *key)
 {
-    const struct priomark_key *keys = run->group->plugin->keys;
+    const struct priomark_key *keys = run->group->benchmark->keys;
     for (int k = 0; keys[k].name; k++)
         if (strcmp(keys[k].name, key) == 0)
             return &run->group->values[k];
-    fail("%s reads the key '%s', which its table of keys lacks; fix the sub-benchmark", run->group->plugin->name, key);
+    fail("%s reads the key '%s', which its table of keys lacks; fix the sub-benchmark", run->group->benchmark->name,
+         key);
 }
 
 static const struct values *value_of(const struct priomark *run, const char *key, int i)
 {
     const struct values *values = values_of(run, key);
     if (i < 0 || i >= values->count)
-        fail("%s reads value %d of '%s', which has %d values; fix the sub-benchmark", run->group->plugin->name, i, key,
-             values->count);
+        fail("%s reads value %d of '%s', which has %d values; fix the sub-benchmark", run->group->benchmark->name, i,
+             key, values->count);
     return values;
 }
 
@@ -68,7 +69,7 @@ void priomark_refuse(const struct priomark *run, const char *key, const char *fo
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    refuse("%s:%d: %s: %s", run->workload->path, line ? line : run->group->line, run->group->plugin->name, message);
+    refuse("%s:%d: %s: %s", run->workload->path, line ? line : run->group->line, run->group->benchmark->name, message);
 }
 
 static bool is_name(const char *text)
@@ -87,7 +88,8 @@ void priomark_add(struct priomark *run, const struct priomark_case *added)
     if (run->cases == MOST_CASES)
         priomark_refuse(run, NULL, "more than %d cases; shorten the lists and ranges", MOST_CASES);
     if (!is_name(added->pattern) || !is_name(added->method) || added->process_bytes < 1 || added->block_bytes < 0)
-        fail("%s adds a case with an invalid pattern, method or size; fix the sub-benchmark", run->group->plugin->name);
+        fail("%s adds a case with an invalid pattern, method or size; fix the sub-benchmark",
+             run->group->benchmark->name);
     run->planned[run->cases++] = (struct planned){*added, run->group};
 }
 
@@ -118,7 +120,17 @@ void priomark_fail(struct priomark *run, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    fail("%s: %s", run->group->plugin->name, message);
+    fail("%s: %s", run->group->benchmark->name, message);
+}
+
+void priomark_stop(const struct priomark_file *file, const char *what, const char *reason, ...)
+{
+    char why[MESSAGE_LENGTH];
+    va_list arguments;
+    va_start(arguments, reason);
+    vsnprintf(why, sizeof why, reason, arguments);
+    va_end(arguments);
+    priomark_fail(file->run, "cannot %s '%s' through %s: %s", what, file->path, file->interface->name, why);
 }
 
 /* --- what is noted ------------------------------------------------------------------------------------------------ */
@@ -161,9 +173,9 @@ void priomark_value(struct priomark *run, const char *name, double value)
 {
     struct notes *notes = &run->notes;
     if (!is_name(name))
-        fail("%s notes a value with an invalid name; fix the sub-benchmark", run->group->plugin->name);
+        fail("%s notes a value with an invalid name; fix the sub-benchmark", run->group->benchmark->name);
     if (notes->values == MOST_NOTED_VALUES)
-        fail("%s notes more than %d values; fix the sub-benchmark", run->group->plugin->name, MOST_NOTED_VALUES);
+        fail("%s notes more than %d values; fix the sub-benchmark", run->group->benchmark->name, MOST_NOTED_VALUES);
     snprintf(notes->value[notes->values].name, NAME_LENGTH, "%s", name);
     notes->value[notes->values++].value = value;
 }

@@ -17,7 +17,7 @@
 #include "units.h"
 
 struct choices {
-    const char *log, *workload, *directory, *only, *plugins;
+    const char *log, *workload, *directory, *only, *interfaces;
     int64_t cache_size, fill_memory;
     bool dry_run, keep, read_shift;
 };
@@ -34,10 +34,27 @@ static json_t *benchmarks_json(const struct workload *workload)
 {
     json_t *list = json_array();
     for (int i = 0; i < workload->groups; i++) {
-        const struct group *group = &workload->group[i];
+        const struct sub_benchmark *benchmark = workload->group[i].benchmark;
+        json_array_append_new(list,
+                              OBJECT(field_text("name", benchmark->name), field_text("summary", benchmark->summary)));
+    }
+    return list;
+}
+
+static json_t *interfaces_json(const struct interfaces *interfaces)
+{
+    static const char *const figures[] = {
+        [PRIOMARK_BANDWIDTH] = "bandwidth", [PRIOMARK_RATE] = "rate", [PRIOMARK_LATENCY] = "latency"};
+    json_t *list = json_array();
+    for (int i = 0; i < interfaces->count; i++) {
+        const struct loaded *loaded = &interfaces->loaded[i];
+        const struct priomark_interface *interface = loaded->interface;
         json_array_append_new(
-            list, OBJECT(field_text("name", group->plugin->name), field_text("summary", group->plugin->summary),
-                         field_json("plugin", group->plugin_path ? text_json(group->plugin_path) : json_null())));
+            list, OBJECT(field_text("name", interface->name), field_text("summary", interface->summary),
+                         field_text("path", loaded->path), field_text("sha256", loaded->sha256),
+                         field_text("figure", figures[interface->figure]),
+                         field_bool("collective", interface->collective), field_bool("plain", interface->plain),
+                         field_text("properties", interface->properties ? interface->properties() : NULL)));
     }
     return list;
 }
@@ -45,19 +62,20 @@ static json_t *benchmarks_json(const struct workload *workload)
 static json_t *plan_json(const struct priomark *host, int64_t node_memory_bytes, const struct choices *choices)
 {
     const struct workload *workload = host->workload;
-    return OBJECT(field_text("workload", workload->name), field_text("workload_text", workload->text),
-                  field_text("build", HAVE_MPI_IO ? "full"
-                                      : HAVE_MPI  ? "mpi"
-                                                  : "serial"),
-                  field_int("seed", workload->seed), field_int("repetitions", workload->repetitions),
-                  field_bool("check", workload->check), field_bool("evict", workload->evict),
-                  field_text("read_shift", host->shift ? read_shift_name(host->run->machine.nodes) : NULL),
-                  field_int_or_null("fill_memory_percent", choices->fill_memory, choices->fill_memory),
-                  field_int("node_memory_bytes", node_memory_bytes),
-                  field_int_or_null("cache_bytes", choices->cache_size, choices->cache_size),
-                  field_real("latency_relative_error", latency_relative_error),
-                  field_text("process_times", process_resolution(host->run)),
-                  field_json("benchmarks", benchmarks_json(workload)), field_json("cases", plan_cases_json(host)));
+    return OBJECT(
+        field_text("workload", workload->name), field_text("workload_text", workload->text),
+        field_text("build", HAVE_MPI_IO ? "full"
+                            : HAVE_MPI  ? "mpi"
+                                        : "serial"),
+        field_int("seed", workload->seed), field_int("repetitions", workload->repetitions),
+        field_bool("check", workload->check), field_bool("evict", workload->evict),
+        field_text("read_shift", host->shift ? read_shift_name(host->run->machine.nodes) : NULL),
+        field_int_or_null("fill_memory_percent", choices->fill_memory, choices->fill_memory),
+        field_int("node_memory_bytes", node_memory_bytes),
+        field_int_or_null("cache_bytes", choices->cache_size, choices->cache_size),
+        field_real("latency_relative_error", latency_relative_error),
+        field_text("process_times", process_resolution(host->run)), field_json("benchmarks", benchmarks_json(workload)),
+        field_json("interfaces", interfaces_json(&workload->interfaces)), field_json("cases", plan_cases_json(host)));
 }
 
 static int64_t least_node_memory(const struct run *run)
@@ -70,7 +88,7 @@ static int64_t least_node_memory(const struct run *run)
 static void print_case(const struct planned *planned)
 {
     const struct priomark_case *what = &planned->what;
-    printf("%-12s %-18s %-22s %10.4g MiB %10.4g KiB", planned->group->plugin->name, what->pattern, what->method,
+    printf("%-12s %-18s %-22s %10.4g MiB %10.4g KiB", planned->group->benchmark->name, what->pattern, what->method,
            (double)what->process_bytes / MIB, (double)what->block_bytes / KIB);
     if (what->read_share >= 0)
         printf(" %5.1f %%", 100 * what->read_share);
@@ -126,7 +144,7 @@ static int run_priomark(const struct program *program, const struct choices *cho
 {
     struct run run = run_begin(program, &argc, &argv, NULL);
 
-    struct workload workload = workload_read(choices->workload, choices->only, choices->plugins);
+    struct workload workload = workload_read(choices->workload, choices->only, choices->interfaces);
     struct priomark *host = allocate(1, sizeof *host);
     host->run = &run;
     host->workload = &workload;
@@ -173,8 +191,8 @@ int main(int argc, char **argv)
             "        figure_4_webserver, figure_5, figure_6, oltp, webserver, checkpoint, analysis, random_4kib)"),
         OPTION_DIRECTORY(&choices.directory),
         TEXT_OPTION("only", &choices.only, "NAME,...", "run only these sub-benchmarks of the workload"),
-        TEXT_OPTION("plugins", &choices.plugins, "DIRECTORY",
-                    "directory with priomark_NAME.so for each external sub-benchmark NAME"),
+        TEXT_OPTION("interfaces", &choices.interfaces, "DIRECTORY",
+                    "directory with priomark_NAME.so for each method NAME of the workload that is to be loaded"),
         SIZE_OPTION("cache-size", &choices.cache_size, 1, INT64_MAX,
                     "size of the file system's cache; default: the nodes' memory"),
         OPTION_READ_SHIFT(&choices.read_shift),

@@ -14,7 +14,6 @@
 #include "layout.h"
 #include "memory.h"
 #include "peers.h"
-#include "plugins.h"
 #include "process_times.h"
 #include "progress.h"
 
@@ -28,10 +27,10 @@ void plan_cases(struct priomark *host)
     for (int i = 0; i < host->workload->groups; i++) {
         const int before = host->cases;
         host->group = &host->workload->group[i];
-        if (host->shift && (host->group->plugin_path || host->group->plugin == &trace_plugin))
+        if (host->shift && host->group->benchmark == &trace_benchmark)
             priomark_refuse(host, NULL,
                             "its processes read their own data only: omit --read-shift, or leave it out with --only");
-        host->group->plugin->plan(host);
+        host->group->benchmark->plan(host);
         if (host->cases == before)
             priomark_refuse(host, NULL, "no case to measure; give each key at least one value");
     }
@@ -55,7 +54,7 @@ int64_t plan_space_bytes(const struct priomark *host)
 static json_t *case_json(const struct planned *planned, int number)
 {
     const struct priomark_case *what = &planned->what;
-    return OBJECT(field_int("case", number), field_text("benchmark", planned->group->plugin->name),
+    return OBJECT(field_int("case", number), field_text("benchmark", planned->group->benchmark->name),
                   field_text("pattern", what->pattern), field_text("method", what->method),
                   field_int("process_bytes", what->process_bytes),
                   field_int_or_null("block_bytes", what->block_bytes, what->block_bytes),
@@ -180,12 +179,12 @@ static void measure_case(struct priomark *host, struct result *result)
     host->group = planned->group;
     clear(&host->notes);
     peers_enter(hang_patience_of_files(), "%.40s, pattern %.40s, method %.40s, repetition %d",
-                planned->group->plugin->name, planned->what.pattern, planned->what.method, host->repetition);
-    planned->group->plugin->measure(host, &planned->what);
+                planned->group->benchmark->name, planned->what.pattern, planned->what.method, host->repetition);
+    planned->group->benchmark->measure(host, &planned->what);
     peers_arrive();
     if (!(host->notes.begun > 0 && host->notes.ended > host->notes.begun))
         fail("%s did not call priomark_begin() and priomark_end() in its case; fix the sub-benchmark",
-             planned->group->plugin->name);
+             planned->group->benchmark->name);
     host->read_bytes += host->notes.bytes[PRIOMARK_READ];
     json_t *record = measured_json(host, result);
     if (host->run->log)
@@ -205,7 +204,7 @@ void measure(struct priomark *host, struct result *results)
         for (host->repetition = 1; host->repetition <= host->workload->repetitions; host->repetition++) {
             const struct planned *planned = &host->planned[host->number - 1];
             char what[3 * NAME_LENGTH];
-            snprintf(what, sizeof what, "%.60s %.60s %.60s", planned->group->plugin->name, planned->what.pattern,
+            snprintf(what, sizeof what, "%.60s %.60s %.60s", planned->group->benchmark->name, planned->what.pattern,
                      planned->what.method);
             if (host->run->rank == 0)
                 progress_show(&progress, done / all, run_elapsed_seconds(host->run), what);

@@ -1,39 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PRIOMark's interface to its sub-benchmarks: the five of the paper use it, and so does one that is built outside the
- * tree from this header alone:
- *
- *     cc -shared -fPIC -I PREFIX/include -o priomark_NAME.so NAME.c
- *     mpirun -n 4 priomark --plugins . --workload FILE        where FILE has a group NAME = { ... };
- *
- * A plug-in, in C or C++, defines one `const struct priomark_plugin priomark_plugin`. The functions below belong to the
- * program that loads it. "Collective" means that all processes call it, in the same order. Bytes and seconds, nothing
- * else. */
+/* What PRIOMark offers to its sub-benchmarks. How they access storage is in priomark_interface.h. "Collective" means
+ * that all processes call it, in the same order. Bytes and seconds, nothing else. */
 #ifndef PRIOMARK_H
 #define PRIOMARK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-enum { PRIOMARK_INTERFACE = 1 };
-
-struct priomark; /* the run, as a sub-benchmark sees it */
+#include "priomark_interface.h"
 
 /* --- the keys of the sub-benchmark's group in a workload ---------------------------------------------------------- */
 
 enum priomark_kind {
-    PRIOMARK_SIZES,  /* "16KiB", a list of such, or a range { from = "4KiB"; to = "1MiB"; factor = 2; } (or step =
-                        "4KiB") */
-    PRIOMARK_RATIOS, /* reads to writes, "1:2", or a list of such */
-    PRIOMARK_NAMES,  /* one of `names`, or a list of them */
-    PRIOMARK_COUNTS, /* a whole number, or a list of such */
-    PRIOMARK_TEXT,   /* any text, "/dev/sdx" */
-    PRIOMARK_FLAG    /* true or false */
+    PRIOMARK_SIZES,   /* "16KiB", a list of such, or a range { from = "4KiB"; to = "1MiB"; factor = 2; } (or step =
+                         "4KiB") */
+    PRIOMARK_RATIOS,  /* reads to writes, "1:2", or a list of such */
+    PRIOMARK_NAMES,   /* one of `names`, or a list of them */
+    PRIOMARK_METHODS, /* the same, or names of interfaces that can be loaded */
+    PRIOMARK_COUNTS,  /* a whole number, or a list of such */
+    PRIOMARK_TEXT,    /* any text, "/dev/sdx" */
+    PRIOMARK_FLAG     /* true or false */
 };
 
 struct priomark_key {
@@ -64,17 +49,15 @@ struct priomark_case {
     bool direct;                  /* direct I/O */
     enum priomark_target target;
     int64_t space_bytes; /* of this process in the directory under test */
-    const void *own;     /* for the plug-in, as is `number` */
+    const void *own;     /* for the sub-benchmark, as is `number` */
     int64_t number;
 };
 
-enum priomark_operation { PRIOMARK_READ, PRIOMARK_WRITE, PRIOMARK_OPERATIONS };
 enum priomark_phase { PRIOMARK_OPEN, PRIOMARK_ACCESS, PRIOMARK_SYNC, PRIOMARK_CLOSE, PRIOMARK_PHASES };
 
 /* --- the sub-benchmark -------------------------------------------------------------------------------------------- */
 
-struct priomark_plugin {
-    int interface; /* PRIOMARK_INTERFACE */
+struct sub_benchmark {
     const char *name, *summary;
     const struct priomark_key *keys; /* ended by a row without a name */
     /* Adds the cases of the workload, the same on all processes, and refuses values that the table of keys cannot
@@ -82,10 +65,12 @@ struct priomark_plugin {
     void (*plan)(struct priomark *run);
     /* Measures one case: prepares, priomark_begin(), the requests, priomark_end(), and tidies up. Collective. */
     void (*measure)(struct priomark *run, const struct priomark_case *now);
+    /* Of those that access files: whether all processes share one, and what sets `path` and the part of file->owner.
+     * The reason why a loaded interface is no method of it, or NULL; where it has no such function, all are methods. */
+    bool shares_file;
+    void (*place)(struct priomark_file *file, const struct priomark_case *now);
+    const char *(*why_no_method)(const struct priomark_interface *interface);
 };
-
-/* Defined by a plug-in. */
-extern const struct priomark_plugin priomark_plugin;
 
 /* For plan(): adds a case (copied), and refuses the workload with the file and line of a key (NULL: of the group). */
 void priomark_add(struct priomark *run, const struct priomark_case *added);
@@ -160,9 +145,5 @@ struct priomark_transfer {
  * was at least as long as the transfer). Called instead of begin, end and request: the time of the case is that of the
  * transfer at the same time as the calculation. `prepare` (may be NULL) is called before each transfer. Collective. */
 void priomark_overlap(struct priomark *run, const struct priomark_transfer *transfer, void (*prepare)(void *context));
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -43,12 +43,13 @@ class ContractError(ValueError):
 class Clause:
     """What one metric must reach. `floor` and `ceiling` are in `unit`, None if there is no such bound. `variation` is
     the largest coefficient of variation, `least_of_median` and `most_of_median` are bounds of every run; all three in
-    percent. `forbidden` are keys of qualifications, `workload_sha256` is the hash of a workload's text. `evidence` says
-    where a value comes from: a LOG, or a SESSION alone for tests of other suites. `parameters` select tests of
-    others by theirs, and runs with a log by their VARIANT. `guard_band` is how far beyond its bounds a value still
-    passes, in percent of the bound. `at_least` is the part of the accepted value of the contract's baseline that has to
-    be reached, None if nothing is compared with it. A `sequential` clause is decided by its first runs, as soon as the
-    others up to `repetitions` cannot change the verdict."""
+    percent. `forbidden` are keys of qualifications, `workload_sha256` is the hash of a workload's text,
+    `interface_sha256` are those of the files of loaded interfaces. `evidence` says where a value comes from: a LOG, or
+    a SESSION alone for tests of other suites. `parameters` select tests of others by theirs, and runs with a log by
+    their VARIANT. `guard_band` is how far beyond its bounds a value still passes, in percent of the bound. `at_least`
+    is the part of the accepted value of the contract's baseline that has to be reached, None if nothing is compared
+    with it. A `sequential` clause is decided by its first runs, as soon as the others up to `repetitions` cannot change
+    the verdict."""
 
     name: str
     benchmark: str
@@ -71,6 +72,7 @@ class Clause:
     most_of_median: float | None = None
     forbidden: tuple[str, ...] = ()
     workload_sha256: str | None = None
+    interface_sha256: tuple[str, ...] = ()
     evidence: str = LOG
     parameters: Mapping[str, str] = field(default_factory=dict)
     guard_band: float = 0.0
@@ -295,7 +297,7 @@ def unfit_for_session(clause: dict) -> Iterator[tuple[str, str]]:
         yield "evidence", f"{clause['benchmark']} writes a log, which is stronger evidence: leave out this key"
     if clause["official"]:
         yield "official", "only a log can prove that a run is official: false is expected"
-    for key in ("file_system", "forbidden", "workload_sha256"):
+    for key in ("file_system", "forbidden", "workload_sha256", "interface_sha256"):
         if key in clause:
             yield key, f"only a log can prove this: leave it out of a clause with `evidence: {SESSION}`"
 
@@ -324,6 +326,7 @@ def clause_of(content: dict, at_least: float | None) -> Clause:
         most_of_median=content.get("every_run", {}).get("most"),
         forbidden=tuple(content.get("forbidden", ())),
         workload_sha256=content.get("workload_sha256"),
+        interface_sha256=tuple(content.get("interface_sha256", ())),
         evidence=content.get("evidence", LOG),
         guard_band=content.get("guard_band", 0.0),
         at_least=content.get("at_least", at_least),

@@ -202,6 +202,7 @@ def refusals(clause: Clause, run: Run, terms: Terms) -> Iterator[Refusal]:
     if run.metric(clause.metric) is None:
         yield Refusal("not_measured", f"the run did not measure {clause.metric}")
     yield from other_workload(clause, run.score.log)
+    yield from other_interfaces(clause, run.score.log)
     unknown = "activity_unknown" if "load_of_others" in clause.forbidden else None  # proves nothing about others
     rules = (*run.score.breaches, *run.score.cache_affected) if clause.official else ()
     forbidden = [found for found in run.score.qualifications if found.key in (*clause.forbidden, unknown)]
@@ -243,6 +244,19 @@ def other_workload(clause: Clause, log: Log) -> Iterator[Refusal]:
     if found != clause.workload_sha256:
         required = clause.workload_sha256
         yield Refusal("workload", f"the workload's SHA-256 is {found}, the contract requires {required}")
+
+
+def other_interfaces(clause: Clause, log: Log) -> Iterator[Refusal]:
+    """Only the plan of some benchmarks has interfaces that were loaded: programs that the contract has to know."""
+    loaded = {entry.sha256: entry.name for entry in getattr(log.plan, "interfaces", ())}
+    for sha256, name in loaded.items():
+        if sha256 not in clause.interface_sha256:
+            yield Refusal(
+                "interface", f"it loaded the interface {name} with the SHA-256 {sha256}, which is not in the contract"
+            )
+    for sha256 in clause.interface_sha256:
+        if sha256 not in loaded:
+            yield Refusal("interface", f"it did not load the interface with the SHA-256 {sha256}")
 
 
 def too_wide(clause: Clause, values: list[float]) -> Iterator[str]:

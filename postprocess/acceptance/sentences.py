@@ -97,6 +97,8 @@ def further_demands(clause: Clause) -> Iterator[str]:
         yield f"no run with the qualification {' or '.join(clause.forbidden)}"
     if clause.workload_sha256:
         yield f"workload with the SHA-256 {clause.workload_sha256}"
+    if clause.interface_sha256:
+        yield f"loaded interfaces with the SHA-256 {', '.join(clause.interface_sha256)}"
     if clause.excluded_nodes:
         yield f"not on {', '.join(clause.excluded_nodes)}"
 

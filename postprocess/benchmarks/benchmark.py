@@ -97,13 +97,13 @@ class Functions:
 @dataclass(frozen=True)
 class Benchmark:
     """`package` is the folder's module name. The first metric is the headline. `variants` are metrics that only
-    runs with certain options have, beside or instead of `metrics`. `plugin_metric` describes metrics that have the
-    names of plug-ins and so cannot be listed. `rules` states in a few words what is wrong with a run that breaks a rule
-    of the paper, by the key of its qualification. `system_metric` is the value of a system, if it is the largest first
-    metric of all sizes (history.systems). `cache_affected` are the keys of the qualifications which state that a
-    cache took part in the result. `forms` are the values of its check's variables, by form. `uses` are the benchmarks
-    on whose parts it is built, in each layer: never one that is built on it. `has_official` states whether its paper
-    defines official runs."""
+    runs with certain options have, beside or instead of `metrics`. `suffixed_metrics` describes metrics that begin with
+    a name which the log states, and so cannot be listed, by the end of their names. `rules` states in a few words what
+    is wrong with a run that breaks a rule of the paper, by the key of its qualification. `system_metric` is the value
+    of a system, if it is the largest first metric of all sizes (history.systems). `cache_affected` are the keys of the
+    qualifications which state that a cache took part in the result. `forms` are the values of its check's variables, by
+    form. `uses` are the benchmarks on whose parts it is built, in each layer: never one that is built on it.
+    `has_official` states whether its paper defines official runs."""
 
     package: str
     title: str
@@ -116,7 +116,7 @@ class Benchmark:
     cache_affected: frozenset[str] = frozenset()
     forms: Mapping[Form, Mapping[str, str]] = field(default_factory=dict)
     variants: tuple[MetricKind, ...] = ()
-    plugin_metric: MetricKind | None = None
+    suffixed_metrics: tuple[MetricKind, ...] = ()
     system_metric: MetricKind | None = None
 
     @property
@@ -137,8 +137,9 @@ class Benchmark:
         """KeyError if no score of the benchmark has such a metric."""
         of_systems = [self.system_metric] if self.system_metric else []
         listed = {metric.name: metric for metric in (*self.every_metric, *of_systems)}
-        if name not in listed and self.plugin_metric:
-            return replace(self.plugin_metric, name=name)
+        for suffixed in self.suffixed_metrics:
+            if name not in listed and name.endswith(suffixed.name):
+                return replace(suffixed, name=name)
         return listed[name]
 
     @property

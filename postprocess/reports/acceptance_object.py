@@ -98,6 +98,7 @@ def clause_object(verdict: Verdict) -> dict:
                 "most_of_median",
                 "forbidden",
                 "workload_sha256",
+                "interface_sha256",
                 "excluded_nodes",
             )
         },

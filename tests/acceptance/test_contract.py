@@ -82,6 +82,7 @@ clauses:
     every_run: {least: 90, most: 120}
     forbidden: [overcommitted]
     workload_sha256: SHA
+    interface_sha256: [SHA]
     official: false
     repetitions: 5
     statistic: mean
@@ -113,7 +114,7 @@ def test_everything_that_a_contract_states_is_demanded(tmp_path):
     files = {"name": "files", "benchmark": "priomark", "metric": metric, "unit": "MByte/s", "processes": 8, "hosts": 2}
     files |= {"directory": "/scratch", "filesystem": "lustre", "floor": None, "ceiling": 5000, "variation": 5}
     files |= {"least_of_median": 90, "most_of_median": 120, "forbidden": ("overcommitted",), "workload_sha256": SHA}
-    files |= {"repetitions": 5, "statistic": "mean"}
+    files |= {"interface_sha256": (SHA,), "repetitions": 5, "statistic": "mean"}
     other = {"name": "of another suite", "evidence": "session", "benchmark": "OSU", "metric": "bandwidth"}
     other |= {"unit": "MB/s", "processes": 2, "hosts": None, "directory": None, "filesystem": None, "floor": 1000}
     other |= {"ceiling": None, "repetitions": 3, "statistic": "minimum", "parameters": {"size": "4194304"}}

@@ -104,6 +104,21 @@ def test_a_workload_is_that_of_the_clause_by_its_content():
     assert [[refusal.key for refusal in entry.refusals] for entry in found.runs] == [[], ["workload"], ["workload"]]
 
 
+def with_interfaces(*loaded):
+    made = run()
+    made.score.log.plan = SimpleNamespace(interfaces=[SimpleNamespace(name=name, sha256=sha) for name, sha in loaded])
+    return made
+
+
+def test_loaded_interfaces_are_exactly_those_of_the_clause():
+    none, one, both = run(), with_interfaces(("a", "a" * 64)), with_interfaces(("a", "a" * 64), ("b", "b" * 64))
+    none.score.log.plan = SimpleNamespace()
+    for listed, counting in (((), [True, False, False]), (("a" * 64,), [False, True, False])):
+        found = verdict(replace(CLAUSE, interface_sha256=listed), none, one, both)
+        assert [entry.counts for entry in found.runs] == counting
+        assert {refusal.key for entry in found.runs for refusal in entry.refusals} == {"interface"}
+
+
 # --- terms of the contract --------------------------------------------------------------------------------------------
 
 PERIOD = {"first_day": date(2026, 12, 1), "last_day": date(2026, 12, 3)}

@@ -46,7 +46,7 @@ def test_default_workload_is_measured_and_compared(reframe, compared, tmp_path):
 
 
 def test_other_workloads_are_measured_and_not_compared(reframe, compared, tmp_path):
-    chosen = values("priomark.only=single_file", "priomark.plugins=mine")
+    chosen = values("priomark.only=single_file", "priomark.interfaces=mine")
     session = reframe(*compared, "-P", "priomark.workload=oltp,webserver", *chosen)
     assert session.returncode == 0, session.output
     assert {case["reference_status"] for case in session.cases} == {"no reference"}
@@ -54,7 +54,7 @@ def test_other_workloads_are_measured_and_not_compared(reframe, compared, tmp_pa
     assert variants == ["workload=oltp only=single_file", "workload=webserver only=single_file"]
     calls = (tmp_path / "calls").read_text().splitlines()
     assert sorted(call.split("--workload ")[1].split()[0] for call in calls) == ["oltp", "webserver"]
-    assert all(f"--only single_file --plugins {tmp_path}/mine" in call for call in calls)
+    assert all(f"--only single_file --interfaces {tmp_path}/mine" in call for call in calls)
 
 
 def test_shifted_and_filled_runs_are_measured_and_not_compared(reframe, compared, tmp_path):

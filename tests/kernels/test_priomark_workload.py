@@ -110,8 +110,8 @@ def test_wrong_workload_is_refused_with_file_and_line_before_anything_is_made(
         (["--workload", "."], "cannot read the workload"),
         (["--only", "common"], "--only common"),
         (["--only", "raw,"], "--only raw,"),
-        (["--plugins", ""], "empty"),
-        (["--plugins", "/dev/null"], "'/dev/null' is not a directory"),
+        (["--interfaces", ""], "empty"),
+        (["--interfaces", "/dev/null"], "'/dev/null' is not a directory"),
     ],
 )
 def test_impossible_options_are_refused(serial_sanitized, tmp_path, options, said):

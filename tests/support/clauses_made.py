@@ -22,7 +22,7 @@ def log(start="2026-12-01T23:59:59Z", files=(), library="Open MPI v4.1.4, Debian
     run = SimpleNamespace(
         benchmark="b_eff", start_time=start, build=SimpleNamespace(**stated), mpi=SimpleNamespace(library=library)
     )
-    return SimpleNamespace(run=run, all=lambda _: [SimpleNamespace(files=files)])
+    return SimpleNamespace(run=run, plan=SimpleNamespace(), all=lambda _: [SimpleNamespace(files=files)])
 
 
 def run(value=1000.0, breaches=(), cache_affected=(), qualifications=(), **other):

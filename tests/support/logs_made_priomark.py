@@ -34,7 +34,7 @@ def options_of(run, plan, _):
     return entry(OPTIONS, workload=plan["workload"], **memory, **{"read-shift": plan["read_shift"] is not None})
 
 
-OPTIONS = '"directory": "/scratch", "only": null, "plugins": null, "dry-run": false, "keep": false'
+OPTIONS = '"directory": "/scratch", "only": null, "interfaces": null, "dry-run": false, "keep": false'
 
 
 def cases(benchmarks, process_bytes, block_bytes, read_share, target):
@@ -121,6 +121,13 @@ def measurement(case, repetition, ranks, bandwidth, evicted):
     }
 
 
+def interface(name, figure="bandwidth", **more):
+    """One that was loaded."""
+    of_file = {"path": f"/opt/lib/priomark_{name}.so", "sha256": f"{len(name):064x}"}
+    how = {"figure": figure, "collective": False, "plain": False, "properties": None}
+    return {"name": name, "summary": "from outside the tree"} | of_file | how | more
+
+
 def priomark_log(
     bandwidth=lambda case, repetition: 1e8,
     ranks=4,
@@ -138,13 +145,13 @@ def priomark_log(
     filesystem="nfs",
     workload="figure_3",
     workload_text="# made for a test\n",
-    plugins=(),
+    interfaces=(),
     planned=None,
     speed=lambda node, case: 1.0,
 ):
-    """All records of a complete run. `bandwidth(case, repetition)` in byte/s is that of all processes; `plugins` are
-    names of plug-ins, whose cases come in `planned` with all others. `speed(node, case)` is a node's share of the usual
-    bandwidth, in the times of each process."""
+    """All records of a complete run. `bandwidth(case, repetition)` in byte/s is that of all processes; `interfaces` are
+    those that were loaded (`interface`), whose cases come in `planned` with all others. `speed(node, case)` is a node's
+    share of the usual bandwidth, in the times of each process."""
     planned = planned or cases(benchmarks, process_bytes, block_bytes, read_share, target)
     measured = [
         measurement(case, repetition, ranks, bandwidth, evicted)
@@ -157,13 +164,10 @@ def priomark_log(
     named = list(dict.fromkeys(case["benchmark"] for case in planned))
     by_mpi_io = any(case["method"] in MPI_IO for case in planned)
     run = run_record("priomark", ranks, nodes, node_memory // -(-ranks // nodes), options_of, filesystem)
-    listed = [{"name": name, "summary": SUMMARIES.get(name, "from outside the tree")} for name in named]
-    for benchmark in listed:
-        name = benchmark["name"]
-        benchmark["plugin"] = f"/opt/lib/priomark_{name}.so" if name in plugins else None
+    listed = [{"name": name, "summary": SUMMARIES[name]} for name in named]
     asked = {"workload": workload, "workload_text": workload_text, "build": build, "repetitions": repetitions}
     memory = {"evict": evicted, "node_memory_bytes": node_memory, "cache_bytes": cache}
-    plan = entry(PLAN, **asked, **memory, benchmarks=listed, cases=planned)
+    plan = entry(PLAN, **asked, **memory, benchmarks=listed, interfaces=[*interfaces], cases=planned)
     return complete(
         run,
         plan,

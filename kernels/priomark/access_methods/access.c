@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <mpi.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fail.h"
 #include "host.h"
+#include "interfaces.h"
 #include "layout.h"
 #include "peers.h"
 
@@ -18,35 +21,55 @@ enum { FILL_BYTES = 1 << 20 };
 
 /* --- the part of a process ---------------------------------------------------------------------------------------- */
 
-static void choose(struct file *file, const struct priomark_case *now, MPI_Comm comm)
+static const MPI_Comm world = MPI_COMM_WORLD, self = MPI_COMM_SELF;
+
+struct priomark_file file_of_case(struct priomark *run, const struct priomark_case *now)
 {
-    file->comm = comm;
-    MPI_CHECK(MPI_Comm_rank(comm, &file->owner));
-    file->place(file, now);
+    const int64_t blocks = now->block_bytes ? now->process_bytes / now->block_bytes : 1;
+    return (struct priomark_file){.run = run,
+                                  .interface = interface_find(&run->workload->interfaces, now->method),
+                                  .shared = run->group->benchmark->shares_file,
+                                  .block_bytes = now->block_bytes,
+                                  .blocks = blocks,
+                                  .run_blocks = blocks,
+                                  .depth = 1};
 }
 
-void file_choose_written(struct file *file, const struct priomark_case *now)
+/* A file that only its interface can read has a name of its own. */
+static void choose(struct priomark_file *file, const struct priomark_case *now, const MPI_Comm *comm)
 {
-    choose(file, now, MPI_COMM_WORLD);
+    char path[PRIOMARK_PATH_BYTES];
+    MPI_CHECK(MPI_Comm_rank(*comm, &file->owner));
+    file->communicator = file->shared ? comm : &self;
+    file->run->group->benchmark->place(file, now);
+    memcpy(path, file->path, sizeof path);
+    if (!file->interface->plain &&
+        snprintf(file->path, sizeof file->path, "%s.%s", path, file->interface->name) >= (int)sizeof file->path)
+        priomark_fail(file->run, "the path of '%s' is too long; choose a shorter --directory", path);
 }
 
-void file_choose_read(struct file *file, const struct priomark_case *now)
+void file_choose_written(struct priomark_file *file, const struct priomark_case *now)
 {
-    choose(file, now, file->run->readers);
+    choose(file, now, &world);
+}
+
+void file_choose_read(struct priomark_file *file, const struct priomark_case *now)
+{
+    choose(file, now, &file->run->readers);
 }
 
 /* Every case, process and pass has its own data. */
-static uint32_t source_of(const struct file *file, int pass)
+static uint32_t source_of(const struct priomark_file *file, int pass)
 {
     return (uint32_t)priomark_seed(file->run, UINT64_C(1) << 62 | (uint64_t)file->owner << 1 | (uint64_t)pass);
 }
 
-void file_fill_block(const struct file *file, char *data, int64_t block, int pass)
+void file_fill_block(const struct priomark_file *file, char *data, int64_t block, int pass)
 {
     priomark_fill(data, (size_t)file->block_bytes, source_of(file, pass), (uint64_t)(block * file->block_bytes));
 }
 
-void file_verify_block(const struct file *file, const char *data, int64_t block, int pass)
+void file_verify_block(const struct priomark_file *file, const char *data, int64_t block, int pass)
 {
     priomark_verify(file->run, data, (size_t)file->block_bytes, source_of(file, pass),
                     (uint64_t)(block * file->block_bytes), file->path);
@@ -56,17 +79,17 @@ void file_verify_block(const struct file *file, const char *data, int64_t block,
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
 /* Only the calls and the clock. The number of a block at its beginning prevents deduplication by the storage. */
-static void timed_requests(struct file *file, struct order *order, char *data)
+static void timed_requests(struct priomark_file *file, struct order *order, char *data)
 {
     int64_t block;
     enum priomark_operation operation;
     double before = priomark_now();
     while (order_next(order, &block, &operation)) {
         if (operation == PRIOMARK_READ) {
-            file->method->read(file, data, block);
+            file->interface->read(file, data, file->block_bytes, block_offset(file, block));
         } else {
             memcpy(data, &block, file->block_bytes < (int64_t)sizeof block ? (size_t)file->block_bytes : sizeof block);
-            file->method->write(file, data, block);
+            file->interface->write(file, data, file->block_bytes, block_offset(file, block));
         }
         const double after = priomark_now();
         priomark_request(file->run, operation, file->block_bytes, after - before);
@@ -75,7 +98,7 @@ static void timed_requests(struct file *file, struct order *order, char *data)
 }
 
 /* The same, with the clock stopped while data is generated or checked. */
-static void checked_requests(struct file *file, struct order *order, char *data)
+static void checked_requests(struct priomark_file *file, struct order *order, char *data)
 {
     int64_t block;
     enum priomark_operation operation;
@@ -88,9 +111,9 @@ static void checked_requests(struct file *file, struct order *order, char *data)
         host_resume(file->run);
         const double before = priomark_now();
         if (operation == PRIOMARK_READ)
-            file->method->read(file, data, block);
+            file->interface->read(file, data, file->block_bytes, block_offset(file, block));
         else
-            file->method->write(file, data, block);
+            file->interface->write(file, data, file->block_bytes, block_offset(file, block));
         priomark_request(file->run, operation, file->block_bytes, priomark_now() - before);
         host_pause(file->run);
         if (operation == PRIOMARK_READ)
@@ -100,7 +123,7 @@ static void checked_requests(struct file *file, struct order *order, char *data)
 }
 
 /* Repeats the order: checks the data that was written, and that other data is unchanged. */
-static void verify_all(struct file *file, const struct priomark_case *now, char *data)
+static void verify_all(struct priomark_file *file, const struct priomark_case *now, char *data)
 {
     struct order order = order_start(file->run, now);
     const int64_t checked = file->run->checked_bytes;
@@ -109,7 +132,7 @@ static void verify_all(struct file *file, const struct priomark_case *now, char 
     priomark_barrier(file->run);
     while (order_next(&order, &block, &operation)) {
         memset(data, 0, (size_t)file->block_bytes);
-        file->method->read(file, data, block);
+        file->interface->read(file, data, file->block_bytes, block_offset(file, block));
         peers_progress(block, UNKNOWN_OFFSET);
         file_verify_block(file, data, block, operation == PRIOMARK_WRITE ? REWRITTEN : PREPARED);
     }
@@ -118,24 +141,24 @@ static void verify_all(struct file *file, const struct priomark_case *now, char 
 
 /* --- before and after --------------------------------------------------------------------------------------------- */
 
-static int64_t full_bytes(const struct file *file)
+static int64_t full_bytes(const struct priomark_file *file)
 {
     return file->blocks * file->block_bytes * (file->shared ? priomark_ranks(file->run) : 1);
 }
 
-static bool is_full(const struct file *file)
+static bool is_full(const struct priomark_file *file)
 {
     struct stat status;
     return stat(file->path, &status) == 0 && status.st_size == full_bytes(file);
 }
 
 /* Fills contiguous blocks in large pieces through the page cache, whatever is measured afterwards. */
-void file_fill(struct file *file)
+static void fill_by_posix(struct priomark_file *file)
 {
     char *data = priomark_allocate(FILL_BYTES + (size_t)file->block_bytes);
     const int64_t piece_blocks = file->block_bytes < FILL_BYTES ? FILL_BYTES / file->block_bytes : 1;
-    file->posix = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (file->posix < 0)
+    file->descriptor = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file->descriptor < 0)
         posix_stop(file, "create", errno);
     for (int64_t block = 0; block < file->blocks;) {
         int64_t count = file->run_blocks - block % file->run_blocks;
@@ -146,59 +169,128 @@ void file_fill(struct file *file)
             count = file->blocks - block;
         priomark_fill(data, (size_t)(count * file->block_bytes), source_of(file, PREPARED),
                       (uint64_t)(block * file->block_bytes));
-        posix_write_range(file, data, count * file->block_bytes, block_offset(file, block));
+        posix_write(file, data, count * file->block_bytes, block_offset(file, block));
         block += count;
     }
-    if (fsync(file->posix) != 0 || close(file->posix) != 0)
+    if (fsync(file->descriptor) != 0 || close(file->descriptor) != 0)
         posix_stop(file, "synchronise", errno);
     priomark_release(data, FILL_BYTES + (size_t)file->block_bytes);
 }
 
-void file_remove(const struct file *file)
+/* `file` may be a copy: it is changed. */
+static void open_by_interface(struct priomark_file *file, bool create)
 {
-    if ((!file->shared || priomark_rank(file->run) == 0) && unlink(file->path) != 0 && errno != ENOENT)
+    file->interface->open(file, create);
+    if (!file->stride_bytes || !file->interface->view)
+        return;
+    file->interface->view(file);
+    file->start = 0; /* now offsets are relative to the view */
+    file->run_blocks = file->blocks;
+}
+
+void file_open(struct priomark_file *file, bool create)
+{
+    const double start = priomark_now();
+    open_by_interface(file, create);
+    priomark_phase(file->run, PRIOMARK_OPEN, priomark_now() - start);
+}
+
+void file_close(struct priomark_file *file)
+{
+    priomark_barrier(file->run);
+    const double start = priomark_now();
+    file->interface->close(file);
+    priomark_phase(file->run, PRIOMARK_CLOSE, priomark_now() - start);
+    priomark_barrier(file->run);
+}
+
+static void write_blocks(struct priomark_file *file, char *data)
+{
+    for (int64_t block = 0; block < file->blocks; block++) {
+        file_fill_block(file, data, block, PREPARED);
+        file->interface->write(file, data, file->block_bytes, block_offset(file, block));
+    }
+}
+
+static void fill_by_interface(const struct priomark_file *file)
+{
+    struct priomark_file filled = *file;
+    char *data = priomark_allocate((size_t)file->block_bytes);
+    file_remove(file);
+    priomark_barrier(file->run);
+    open_by_interface(&filled, true);
+    write_blocks(&filled, data);
+    filled.interface->sync(&filled);
+    filled.interface->close(&filled);
+    priomark_release(data, (size_t)file->block_bytes);
+}
+
+void file_fill(struct priomark_file *file)
+{
+    if (file->interface->plain)
+        fill_by_posix(file);
+    else
+        fill_by_interface(file);
+}
+
+void file_remove(const struct priomark_file *file)
+{
+    if (file->shared && priomark_rank(file->run) != 0)
+        return;
+    if (file->interface->remove)
+        file->interface->remove(file);
+    else if (unlink(file->path) != 0 && errno != ENOENT)
         posix_stop(file, "remove", errno);
 }
 
+void file_evict(const struct priomark_file *file)
+{
+    if (!file->interface->evict) {
+        priomark_evict(file->run, file->path);
+        return;
+    }
+    const char *reason = file->run->workload->evict ? file->interface->evict(file) : NULL;
+    if (reason)
+        priomark_stop(file, "evict", "%s; set evict = false in the workload", reason);
+    file->run->notes.evicted = file->run->workload->evict;
+}
+
 /* A file of an earlier case is used again, unless its content matters, or who wrote it last. */
-static void prepare(struct file *file, const struct priomark_case *now, const struct pattern *pattern)
+static void prepare(struct priomark_file *file, const struct priomark_case *now, const struct pattern *pattern)
 {
     file_choose_written(file, now);
     if (pattern->creates)
         file_remove(file);
-    else if (priomark_checks(file->run) || file->run->shift || !is_full(file))
+    else if (!file->interface->plain || priomark_checks(file->run) || file->run->shift || !is_full(file))
         file_fill(file);
     priomark_barrier(file->run);
     if (pattern->creates)
         return;
     file_choose_read(file, now);
-    priomark_evict(file->run, file->path);
+    file_evict(file);
 }
 
-/* A deleted file that is open would be measured to the end, and not every library reports a full disk. */
-void file_check(const struct file *file)
+/* A deleted file that is open would be measured to the end, and not every library reports a full disk. Besides the
+ * data, a library may store what describes them. */
+void file_check(const struct priomark_file *file)
 {
     struct stat status;
-    if (stat(file->path, &status) != 0)
-        posix_stop(file, "find", errno);
-    if (status.st_size != full_bytes(file))
+    int64_t bytes;
+    if (file->interface->stored_bytes) {
+        bytes = file->interface->stored_bytes(file);
+    } else {
+        if (stat(file->path, &status) != 0)
+            posix_stop(file, "find", errno);
+        bytes = status.st_size;
+    }
+    if (bytes < full_bytes(file) || (file->interface->plain && bytes > full_bytes(file)))
         priomark_fail(file->run,
                       "'%s' has %" PRId64 " bytes, but %" PRId64
                       " were written; %sdid another program change the file?",
-                      file->path, (int64_t)status.st_size, full_bytes(file),
-                      status.st_size < full_bytes(file) ? "is the disk full, or " : "");
+                      file->path, bytes, full_bytes(file), bytes < full_bytes(file) ? "is the disk full, or " : "");
 }
 
-/* A device has a fixed size; its content before the measurement matters only if data is checked. */
-static void fill_device(struct file *file, char *data)
-{
-    for (int64_t block = 0; block < file->blocks; block++) {
-        file_fill_block(file, data, block, PREPARED);
-        file->method->write(file, data, block);
-    }
-}
-
-static void measure_requests(struct file *file, const struct priomark_case *now, char *data)
+static void measure_requests(struct priomark_file *file, const struct priomark_case *now, char *data)
 {
     struct order order = order_start(file->run, now);
     priomark_begin(file->run);
@@ -209,15 +301,17 @@ static void measure_requests(struct file *file, const struct priomark_case *now,
         timed_requests(file, &order, data);
     const double accessed = priomark_now();
     if (file->run->notes.calls[PRIOMARK_WRITE])
-        file->method->sync(file);
+        file->interface->sync(file);
     const double synced = priomark_now(); /* before priomark_end(): no part may be longer than the whole */
     priomark_end(file->run);
     priomark_phase(file->run, PRIOMARK_ACCESS, accessed - start - file->run->notes.paused);
     priomark_phase(file->run, PRIOMARK_SYNC, synced - accessed);
 }
 
-void access_file(struct file *file, const struct priomark_case *now)
+/* A device has a fixed size; its content before the measurement matters only if data is checked. */
+void measure_blocks(struct priomark *run, const struct priomark_case *now)
 {
+    struct priomark_file measured = file_of_case(run, now), *file = &measured;
     const struct pattern *pattern = find_pattern(now->pattern);
     const bool is_file = now->target != PRIOMARK_ON_DEVICE;
     char *data = priomark_allocate((size_t)file->block_bytes);
@@ -226,28 +320,22 @@ void access_file(struct file *file, const struct priomark_case *now)
     else
         file_choose_written(file, now);
     file_fill_block(file, data, 0, REWRITTEN);
-    priomark_barrier(file->run);
-    double start = priomark_now();
-    file->method->open(file, pattern->creates);
-    priomark_phase(file->run, PRIOMARK_OPEN, priomark_now() - start);
-    if (!is_file && priomark_checks(file->run))
-        fill_device(file, data);
+    priomark_barrier(run);
+    file_open(file, pattern->creates);
+    if (!is_file && priomark_checks(run))
+        write_blocks(file, data);
     measure_requests(file, now, data);
-    if (priomark_checks(file->run))
+    if (priomark_checks(run))
         verify_all(file, now, data);
-    priomark_barrier(file->run);
-    start = priomark_now();
-    file->method->close(file);
-    priomark_phase(file->run, PRIOMARK_CLOSE, priomark_now() - start);
-    priomark_barrier(file->run);
+    file_close(file);
     if (is_file)
         file_check(file);
-    file->run->notes.shares_file = file->shared;
-    if (is_file && (!file->shared || priomark_rank(file->run) == 0))
-        layout_of_file(file->path, &file->run->notes.layout);
-    priomark_barrier(file->run);
-    if (is_file && !file->run->keep && now->number == LAST_OF_FILE &&
-        file->run->repetition == file->run->workload->repetitions)
+    run->notes.shares_file = file->shared;
+    if (is_file && (!file->shared || priomark_rank(run) == 0))
+        layout_of_file(file->path, &run->notes.layout);
+    priomark_barrier(run);
+    const bool is_last = now->number == LAST_OF_FILE && run->repetition == run->workload->repetitions;
+    if (is_file && !run->keep && (is_last || !file->interface->plain))
         file_remove(file);
     priomark_release(data, (size_t)file->block_bytes);
 }

@@ -18,26 +18,34 @@ enum { LAST_OF_FILE = 1 };       /* the case's `number`: no later case uses its 
 
 /* Adds a case for each size, block size, pattern, read share and method. Refuses sizes that are not a multiple of
  * `unit_blocks` blocks (1, or the blocks of a stride). `sample` has the values that all cases have in common. */
-void add_cases(struct priomark *run, const struct priomark_case *sample, const struct method *const *tables,
-               int64_t unit_blocks);
+void add_cases(struct priomark *run, const struct priomark_case *sample, int64_t unit_blocks);
 
-/* Measures the case on this file, whose method, path and layout of blocks are set: fills it if the pattern requires it,
- * accesses, synchronises, and checks it if the workload requires it. Collective. */
-void access_file(struct file *file, const struct priomark_case *now);
+/* Cases in files, each block of a process for itself: a plan() and a measure(). */
+void plan_files(struct priomark *run);
+void measure_blocks(struct priomark *run, const struct priomark_case *now);
+
+/* The part of this process, accessed by the method of the case. Sub-benchmarks with other requests change it. */
+struct priomark_file file_of_case(struct priomark *run, const struct priomark_case *now);
 
 /* Chooses the part of the data that this process wrote, or the one that it reads: with --read-shift another one, else
  * its own. */
-void file_choose_written(struct file *file, const struct priomark_case *now);
-void file_choose_read(struct file *file, const struct priomark_case *now);
+void file_choose_written(struct priomark_file *file, const struct priomark_case *now);
+void file_choose_read(struct priomark_file *file, const struct priomark_case *now);
 
-/* Its parts, for async. Prepared data and data written in the measurement differ. */
+/* Prepared data and data written in the measurement differ. A file is filled by POSIX calls if its method permits that,
+ * else by its method; then it must not be open, and the call is collective if the file is shared. */
 enum { PREPARED, REWRITTEN };
-void file_fill(struct file *file);
-void file_fill_block(const struct file *file, char *data, int64_t block, int pass);
-void file_verify_block(const struct file *file, const char *data, int64_t block, int pass);
-void file_remove(const struct file *file);
+void file_fill(struct priomark_file *file);
+void file_fill_block(const struct priomark_file *file, char *data, int64_t block, int pass);
+void file_verify_block(const struct priomark_file *file, const char *data, int64_t block, int pass);
+void file_evict(const struct priomark_file *file);
+void file_remove(const struct priomark_file *file);
+
+/* Opening and closing, with the times of their phases. Collective. */
+void file_open(struct priomark_file *file, bool create);
+void file_close(struct priomark_file *file);
 
 /* Ends the run if the file does not exist any more or does not have its full size. */
-void file_check(const struct file *file);
+void file_check(const struct priomark_file *file);
 
 #endif

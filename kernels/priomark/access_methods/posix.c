@@ -6,40 +6,33 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "io_error.h"
 #include "storage.h"
 
-int64_t block_offset(const struct file *file, int64_t block)
+int64_t block_offset(const struct priomark_file *file, int64_t block)
 {
     if (block < file->run_blocks)
         return file->start + block * file->block_bytes;
     return file->start + block / file->run_blocks * file->stride_bytes + block % file->run_blocks * file->block_bytes;
 }
 
-const struct method *find_method(const struct method *methods, const char *name)
-{
-    for (; methods->name; methods++)
-        if (strcmp(methods->name, name) == 0)
-            return methods;
-    return NULL;
-}
-
-void posix_stop(const struct file *file, const char *what, int error)
+void posix_stop(const struct priomark_file *file, const char *what, int error)
 {
     priomark_fail(file->run, "cannot %s '%s': %s; %s", what, file->path, strerror(error),
-                  io_remedy(error, file->method->direct, SMALLER_PROCESS_SIZE));
+                  io_remedy(error, file->interface->direct, SMALLER_PROCESS_SIZE));
 }
 
-void stop_short(const struct file *file, const char *what, int64_t done, int64_t bytes)
+void stop_short(const struct priomark_file *file, const char *what, int64_t done, int64_t bytes)
 {
     priomark_fail(file->run, "could %s only %" PRId64 " of %" PRId64 " bytes of '%s'; %s", what, done, bytes,
                   file->path, strcmp(what, "write") == 0 ? "is the disk full?" : "did another program change it?");
 }
 
-void posix_read_range(struct file *file, char *data, int64_t bytes, int64_t offset)
+void posix_read(struct priomark_file *file, char *data, int64_t bytes, int64_t offset)
 {
     while (bytes > 0) {
-        const ssize_t count = pread(file->posix, data, (size_t)bytes, offset);
+        const ssize_t count = pread(file->descriptor, data, (size_t)bytes, offset);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
@@ -53,10 +46,10 @@ void posix_read_range(struct file *file, char *data, int64_t bytes, int64_t offs
     }
 }
 
-void posix_write_range(struct file *file, const char *data, int64_t bytes, int64_t offset)
+void posix_write(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
 {
     while (bytes > 0) {
-        const ssize_t count = pwrite(file->posix, data, (size_t)bytes, offset);
+        const ssize_t count = pwrite(file->descriptor, data, (size_t)bytes, offset);
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
@@ -65,47 +58,50 @@ void posix_write_range(struct file *file, const char *data, int64_t bytes, int64
     }
 }
 
-static void posix_open(struct file *file, bool create)
+static void posix_open(struct priomark_file *file, bool create)
 {
-    if (file->held) {
-        file->posix = file->held;
-        return;
-    }
-    const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0) | (file->method->direct ? O_DIRECT : 0);
-    file->posix = open(file->path, flags, 0600);
-    if (file->posix < 0)
+    const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0) | (file->interface->direct ? O_DIRECT : 0);
+    file->descriptor = open(file->path, flags, 0600);
+    if (file->descriptor < 0)
         posix_stop(file, create ? "create" : "open", errno);
 }
 
-static void posix_read(struct file *file, char *data, int64_t block)
+void posix_sync(struct priomark_file *file)
 {
-    posix_read_range(file, data, file->block_bytes, block_offset(file, block));
-}
-
-static void posix_write(struct file *file, const char *data, int64_t block)
-{
-    posix_write_range(file, data, file->block_bytes, block_offset(file, block));
-}
-
-static void posix_sync(struct file *file)
-{
-    if (fsync(file->posix) != 0)
+    if (fsync(file->descriptor) != 0)
         posix_stop(file, "synchronise", errno);
 }
 
-static void posix_close(struct file *file)
+static void posix_close(struct priomark_file *file)
 {
-    if (!file->held && close(file->posix) != 0)
+    if (close(file->descriptor) != 0)
         posix_stop(file, "close", errno);
-    file->posix = -1;
 }
 
-const struct method posix_methods[] = {
-    /* name, direct */
-    {"posix", false, posix_open, posix_read, posix_write, posix_sync, posix_close},
-    {"posix-direct", true, posix_open, posix_read, posix_write, posix_sync, posix_close},
-    {0}};
+/* A device is open since the plan, see device.h. */
+static void device_or_file_open(struct priomark_file *file, bool create)
+{
+    const struct device *device = file->own;
+    if (device)
+        file->descriptor = device->file;
+    else
+        posix_open(file, create);
+}
+
+static void device_or_file_close(struct priomark_file *file)
+{
+    if (!file->own)
+        posix_close(file);
+}
+
+#define POSIX_FUNCTIONS .read = posix_read, .write = posix_write, .sync = posix_sync, .plain = true
+
+const struct priomark_interface posix_interface = {
+    .name = "posix", .open = posix_open, .close = posix_close, POSIX_FUNCTIONS};
+
+const struct priomark_interface posix_direct_interface = {
+    .name = "posix-direct", .direct = true, .open = posix_open, .close = posix_close, POSIX_FUNCTIONS};
 
 /* The device itself, or a file in its place, without the page cache. */
-const struct method device_methods[] = {{"device", true, posix_open, posix_read, posix_write, posix_sync, posix_close},
-                                        {0}};
+const struct priomark_interface device_interface = {
+    .name = "device", .direct = true, .open = device_or_file_open, .close = device_or_file_close, POSIX_FUNCTIONS};

@@ -3,17 +3,17 @@
  * measured instead, as the log states. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "access.h"
 #include "device.h"
 #include "host.h"
 #include "memory.h"
 #include "peers.h"
-#include "plugins.h"
+#include "sub_benchmarks.h"
 
 enum { REASON_LENGTH = 512 };
 
-static const struct method *const tables[] = {device_methods, NULL};
 static const char *const names_of_patterns[] = {"read-write", "random-read-write", NULL};
 static const char *const names_of_methods[] = {"device", NULL};
 
@@ -25,7 +25,7 @@ static const struct priomark_key keys[] = {
     BLOCK_SIZE_KEY,
     READ_WRITE_KEY,
     {"patterns", PRIOMARK_NAMES, "[\"read-write\", \"random-read-write\"]", "access patterns", 0, 0, names_of_patterns},
-    {"methods", PRIOMARK_NAMES, "\"device\"", "access methods", 0, 0, names_of_methods},
+    {"methods", PRIOMARK_METHODS, "\"device\"", "access methods", 0, 0, names_of_methods},
     {0}};
 
 static bool writes(const struct priomark *run)
@@ -54,12 +54,16 @@ static void refuse_impossible_sizes(const struct priomark *run, const struct dev
 static void plan(struct priomark *run)
 {
     if (priomark_count(run, "device") == 0) {
-        add_cases(run, &(struct priomark_case){.target = PRIOMARK_ON_FILE}, tables, 1);
+        add_cases(run, &(struct priomark_case){.target = PRIOMARK_ON_FILE}, 1);
         return;
     }
     char reason[REASON_LENGTH];
     const char *path = priomark_text(run, "device", 0);
     struct device *device = allocate(1, sizeof *device);
+    for (int i = 0; i < priomark_count(run, "methods"); i++)
+        if (strcmp(priomark_text(run, "methods", i), "device") != 0)
+            priomark_refuse(run, "methods",
+                            "the only method for a device is \"device\"; omit the others, or measure a file");
     if (run->shift)
         priomark_refuse(run, "device",
                         "a device belongs to its node, no other one can read it: omit --read-shift, or measure a file");
@@ -77,15 +81,15 @@ static void plan(struct priomark *run)
     if (reason[0])
         priomark_refuse(run, "device", "'%s' is not measured: %s", path, reason);
     refuse_impossible_sizes(run, device);
-    add_cases(run, &(struct priomark_case){.target = PRIOMARK_ON_DEVICE, .own = device}, tables, 1);
+    add_cases(run, &(struct priomark_case){.target = PRIOMARK_ON_DEVICE, .own = device}, 1);
 }
 
-static void place(struct file *file, const struct priomark_case *now)
+static void place(struct priomark_file *file, const struct priomark_case *now)
 {
     char name[64];
     const struct device *device = now->own;
     if (device) {
-        file->held = device->file;
+        file->own = (void *)device;
         file->start = device->process * now->process_bytes;
         snprintf(file->path, sizeof file->path, "%s", priomark_text(file->run, "device", 0));
         peers_access(file->path);
@@ -95,12 +99,15 @@ static void place(struct file *file, const struct priomark_case *now)
     }
 }
 
-static void measure(struct priomark *run, const struct priomark_case *now)
+static const char *why_no_method(const struct priomark_interface *interface)
 {
-    struct file file = {.run = run, .block_bytes = now->block_bytes, .place = place, .method = device_methods};
-    file.blocks = file.run_blocks = now->process_bytes / now->block_bytes;
-    access_file(&file, now);
+    return interface->direct ? NULL : "it does not bypass the page cache (direct)";
 }
 
-const struct priomark_plugin raw_plugin = {
-    PRIOMARK_INTERFACE, "raw", "a device without the page cache", keys, plan, measure};
+const struct sub_benchmark raw_benchmark = {.name = "raw",
+                                            .summary = "a device without the page cache",
+                                            .keys = keys,
+                                            .plan = plan,
+                                            .measure = measure_blocks,
+                                            .place = place,
+                                            .why_no_method = why_no_method};

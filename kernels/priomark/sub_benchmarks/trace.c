@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "memory.h"
-#include "plugins.h"
+#include "sub_benchmarks.h"
 #include "trace_replay.h"
 
 static const struct priomark_key keys[] = {
@@ -179,5 +179,5 @@ static void measure(struct priomark *run, const struct priomark_case *now)
     priomark_value(run, "overlapped", share->overlapped);
 }
 
-const struct priomark_plugin trace_plugin = {
-    PRIOMARK_INTERFACE, "trace", "the recorded requests of a program", keys, plan, measure};
+const struct sub_benchmark trace_benchmark = {
+    .name = "trace", .summary = "the recorded requests of a program", .keys = keys, .plan = plan, .measure = measure};

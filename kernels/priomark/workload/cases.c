@@ -5,14 +5,6 @@
 #include "access.h"
 #include "host.h"
 
-static const struct method *method_of(const struct method *const *tables, const char *name)
-{
-    const struct method *method = NULL;
-    for (; *tables && !method; tables++)
-        method = find_method(*tables, name);
-    return method;
-}
-
 static void refuse_impossible_blocks(const struct priomark *run, const struct priomark_case *planned,
                                      int64_t unit_blocks)
 {
@@ -31,36 +23,58 @@ static void refuse_impossible_blocks(const struct priomark *run, const struct pr
                         planned->block_bytes, DIRECT_ALIGNMENT);
 }
 
+/* A file that only its interface can read exists beside that of other methods. */
+static void add_method(struct priomark *run, struct priomark_case *planned, const char *name, int64_t unit_blocks)
+{
+    const struct priomark_interface *interface = interface_find(&run->workload->interfaces, name);
+    planned->method = interface->name;
+    planned->direct = interface->direct;
+    if (planned->space_bytes)
+        planned->space_bytes = (interface->plain ? 1 : 2) * planned->process_bytes;
+    refuse_impossible_blocks(run, planned, unit_blocks);
+    priomark_add(run, planned);
+}
+
 /* The read share matters only in mixed patterns; others get one case. */
-static void add_shares(struct priomark *run, struct priomark_case *planned, const struct method *const *tables,
-                       int64_t unit_blocks)
+static void add_shares(struct priomark *run, struct priomark_case *planned, int64_t unit_blocks)
 {
     const struct pattern *pattern = find_pattern(planned->pattern);
     for (int s = 0; s < (pattern->mixed ? priomark_count(run, "read_write") : 1); s++)
         for (int m = 0; m < priomark_count(run, "methods"); m++) {
-            const struct method *method = method_of(tables, priomark_text(run, "methods", m));
-            planned->method = method->name;
-            planned->direct = method->direct;
             planned->read_share = pattern->mixed ? priomark_share(run, "read_write", s) : -1;
-            refuse_impossible_blocks(run, planned, unit_blocks);
-            priomark_add(run, planned);
+            add_method(run, planned, priomark_text(run, "methods", m), unit_blocks);
         }
 }
 
-void add_cases(struct priomark *run, const struct priomark_case *sample, const struct method *const *tables,
-               int64_t unit_blocks)
+/* Methods that access the same file are those of plain interfaces. */
+static void mark_last_of_file(struct priomark *run, int first)
+{
+    for (int i = run->cases - 1; i >= first; i--)
+        if (interface_find(&run->workload->interfaces, run->planned[i].what.method)->plain) {
+            run->planned[i].what.number = LAST_OF_FILE;
+            return;
+        }
+}
+
+void add_cases(struct priomark *run, const struct priomark_case *sample, int64_t unit_blocks)
 {
     struct priomark_case planned = *sample;
     for (int size = 0; size < priomark_count(run, "process_size"); size++) {
+        const int first = run->cases;
         planned.process_bytes = priomark_number(run, "process_size", size);
         planned.space_bytes = sample->target == PRIOMARK_ON_DEVICE ? 0 : planned.process_bytes;
         for (int block = 0; block < priomark_count(run, "block_size"); block++) {
             planned.block_bytes = priomark_number(run, "block_size", block);
             for (int p = 0; p < priomark_count(run, "patterns"); p++) {
                 planned.pattern = find_pattern(priomark_text(run, "patterns", p))->name;
-                add_shares(run, &planned, tables, unit_blocks);
+                add_shares(run, &planned, unit_blocks);
             }
         }
-        run->planned[run->cases - 1].what.number = LAST_OF_FILE;
+        mark_last_of_file(run, first);
     }
+}
+
+void plan_files(struct priomark *run)
+{
+    add_cases(run, &(struct priomark_case){.target = PRIOMARK_IN_DIRECTORY}, 1);
 }

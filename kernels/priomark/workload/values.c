@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interfaces.h"
 #include "memory.h"
 #include "options.h"
 
@@ -81,16 +82,24 @@ static void list_names(const char *const *names, char *list, size_t bytes)
         length += (size_t)snprintf(list + length, bytes - length, "%s%s", length ? ", " : "", *names);
 }
 
-static void read_name(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
+void complain_unknown_name(const struct priomark_key *key, int line, const char *name, struct complaint *complaint)
 {
     char valid[256];
+    list_names(key->names, valid, sizeof valid);
+    complain(complaint, line, "%s: %s%.80s%s; valid in this build are %s%s, in quotes", key->name, name ? "'" : "",
+             name ? name : "not a text", name ? "' is not known" : "", valid,
+             key->kind == PRIOMARK_METHODS ? ", or interfaces in the directory of --interfaces" : "");
+}
+
+/* Interfaces are loaded when the whole group has been read. */
+static void read_name(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
+{
     const char *text = config_setting_get_string(setting);
     for (const char *const *name = key->names; text && *name; name++)
         if (strcmp(*name, text) == 0)
             return;
-    list_names(key->names, valid, sizeof valid);
-    complain(complaint, line_of(setting), "%s: %s%.80s%s; valid in this build are %s, in quotes", key->name,
-             text ? "'" : "", text ? text : "not a text", text ? "' is not known" : "", valid);
+    if (!text || key->kind == PRIOMARK_NAMES || !interface_is_name(text))
+        complain_unknown_name(key, line_of(setting), text, complaint);
 }
 
 static void read_text(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
@@ -119,6 +128,7 @@ static void read_one(const struct priomark_key *key, const config_setting_t *set
         values->share[i] = read_ratio(key, setting, complaint);
         break;
     case PRIOMARK_NAMES:
+    case PRIOMARK_METHODS:
         read_name(key, setting, complaint);
         break;
     case PRIOMARK_TEXT:
@@ -135,7 +145,8 @@ static void read_one(const struct priomark_key *key, const config_setting_t *set
         values->text[i] = copy_text(text);
     for (int earlier = 0; earlier < i; earlier++)
         if (values->number[i] == values->number[earlier] && values->share[i] == values->share[earlier] &&
-            (key->kind != PRIOMARK_NAMES || (text && strcmp(text, values->text[earlier]) == 0)))
+            ((key->kind != PRIOMARK_NAMES && key->kind != PRIOMARK_METHODS) ||
+             (text && strcmp(text, values->text[earlier]) == 0)))
             complain(complaint, line_of(setting), "%s has a value twice", key->name);
     values->count++;
 }

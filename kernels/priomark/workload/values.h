@@ -26,8 +26,11 @@ struct complaint {
 void values_read(const struct priomark_key *key, const config_setting_t *setting, struct values *values,
                  struct complaint *complaint);
 
-/* The row's default, which may be invalid in a plug-in. */
+/* The row's default. */
 void values_standard(const struct priomark_key *key, struct values *values, struct complaint *complaint);
+
+/* Notes that a key has no such name, and which it has. `name` may be NULL. */
+void complain_unknown_name(const struct priomark_key *key, int line, const char *name, struct complaint *complaint);
 
 void values_free(struct values *values);
 

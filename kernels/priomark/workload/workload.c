@@ -63,17 +63,18 @@ static void read_text(const char *name, const char *path, char text[MOST_TEXT_BY
         snprintf(reason, REASON_LENGTH, "the workload '%.200s' is not a text: it contains a zero byte", name);
 }
 
-static void fetch(struct workload *workload, const char *plugin_directory)
+static void fetch(struct workload *workload)
 {
     char reason[REASON_LENGTH] = "";
     struct stat status;
+    const char *directory = workload->interfaces.directory;
     workload->path = allocate(1, PATH_MAX);
     workload->text = allocate(1, MOST_TEXT_BYTES + 1);
     if (rank_in(MPI_COMM_WORLD) == 0) {
         find(workload->name, workload->path);
         read_text(workload->name, workload->path, workload->text, reason);
-        if (plugin_directory && (stat(plugin_directory, &status) != 0 || !S_ISDIR(status.st_mode)))
-            snprintf(reason, sizeof reason, "--plugins: '%.200s' is not a directory", plugin_directory);
+        if (directory && (stat(directory, &status) != 0 || !S_ISDIR(status.st_mode)))
+            snprintf(reason, sizeof reason, "--interfaces: '%.200s' is not a directory", directory);
     }
     if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason) != NO_RANK)
         refuse("%s", reason);
@@ -100,26 +101,49 @@ static _Noreturn void refuse_line(const struct workload *workload, int line, con
     refuse("%s:%d: %s", workload->path, line, text);
 }
 
-static const struct priomark_plugin *find_plugin(const struct workload *workload, const char *name,
-                                                 const char *directory, int line, const char **plugin_path)
+static const struct sub_benchmark *find_benchmark(const struct workload *workload, const char *name, int line)
 {
-    char path[PATH_MAX] = "", reason[REASON_LENGTH] = "";
-    *plugin_path = NULL;
-    for (const struct priomark_plugin *const *plugin = built_in_plugins; *plugin; plugin++)
-        if (strcmp((*plugin)->name, name) == 0)
-            return *plugin;
-    if (why_not_offered(name))
+    const struct sub_benchmark *benchmark = find_sub_benchmark(name);
+    if (!benchmark && why_not_offered(name))
         refuse("%s:%d: '%s' %s; remove it, or choose others with --only", workload->path, line, name,
                why_not_offered(name));
-    if (!directory || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(name))
+    if (!benchmark)
         refuse("%s:%d: '%.80s' is neither a key (description, seed, repetitions, check, evict) nor a sub-benchmark of "
-               "this build (%s); external ones are priomark_NAME.so in the directory of --plugins",
-               workload->path, line, name, built_in_names());
-    const struct priomark_plugin *plugin = plugin_load(directory, name, path, sizeof path, reason, sizeof reason);
-    if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason) != NO_RANK)
-        refuse_line(workload, line, reason);
-    *plugin_path = copy_text(path);
-    return plugin;
+               "this build (%s)",
+               workload->path, line, name, sub_benchmark_names());
+    return benchmark;
+}
+
+/* Loads the method, unless the sub-benchmark has it or it is loaded. Those of the kernel have no version. */
+static void load_method(struct workload *workload, const struct group *group, const struct priomark_key *key,
+                        const char *name, int line, struct complaint *complaint)
+{
+    char reason[REASON_LENGTH];
+    for (const char *const *built_in = key->names; *built_in; built_in++)
+        if (strcmp(*built_in, name) == 0)
+            return;
+    const struct priomark_interface *interface = interface_find(&workload->interfaces, name);
+    if ((interface && !interface->version) || !workload->interfaces.directory) {
+        complain_unknown_name(key, line, name, complaint);
+        return;
+    }
+    if (!interface)
+        interface = interface_load(&workload->interfaces, name, reason, sizeof reason);
+    if (!interface) {
+        complain(complaint, line, "%s: %s", key->name, reason);
+        return;
+    }
+    const char *why_no_method = group->benchmark->why_no_method ? group->benchmark->why_no_method(interface) : NULL;
+    if (why_no_method)
+        complain(complaint, line, "%s: %s is no method of %s: %s", key->name, name, group->benchmark->name,
+                 why_no_method);
+}
+
+static void load_methods(struct workload *workload, const struct group *group, int k, struct complaint *complaint)
+{
+    const struct values *values = &group->values[k];
+    for (int i = 0; i < values->count && !complaint->text[0]; i++)
+        load_method(workload, group, &group->benchmark->keys[k], values->text[i], values->line, complaint);
 }
 
 static const struct priomark_key *find_key(const struct priomark_key *keys, const char *name)
@@ -135,36 +159,38 @@ static void refuse_unknown_key(const struct workload *workload, const struct gro
 {
     char valid[512];
     size_t length = 0;
-    for (const struct priomark_key *key = group->plugin->keys; key->name && length < sizeof valid; key++)
+    for (const struct priomark_key *key = group->benchmark->keys; key->name && length < sizeof valid; key++)
         length += (size_t)snprintf(valid + length, sizeof valid - length, "%s%s", length ? ", " : "", key->name);
     refuse("%s:%d: %s has no key '%.80s'; valid are %s", workload->path, (int)config_setting_source_line(member),
-           group->plugin->name, config_setting_name(member), valid);
+           group->benchmark->name, config_setting_name(member), valid);
 }
 
-static void read_group(const struct workload *workload, struct group *group, const config_setting_t *setting)
+static void read_group(struct workload *workload, struct group *group, const config_setting_t *setting)
 {
     int keys = 0;
     struct complaint complaint = {0};
-    while (group->plugin->keys[keys].name)
+    while (group->benchmark->keys[keys].name)
         keys++;
     group->values = allocate((size_t)keys + 1, sizeof *group->values);
     for (int i = 0; i < config_setting_length(setting) && !complaint.text[0]; i++) {
         const config_setting_t *member = config_setting_get_elem(setting, (unsigned)i);
-        const struct priomark_key *key = find_key(group->plugin->keys, config_setting_name(member));
+        const struct priomark_key *key = find_key(group->benchmark->keys, config_setting_name(member));
         if (!key)
             refuse_unknown_key(workload, group, member);
         else
-            values_read(key, member, &group->values[key - group->plugin->keys], &complaint);
+            values_read(key, member, &group->values[key - group->benchmark->keys], &complaint);
     }
     for (int k = 0; k < keys && !complaint.text[0]; k++) {
-        const struct priomark_key *key = &group->plugin->keys[k];
+        const struct priomark_key *key = &group->benchmark->keys[k];
         if (group->values[k].line == 0)
             values_standard(key, &group->values[k], &complaint);
         if (complaint.line == 0)
             complaint.line = group->line;
         if (group->values[k].count == 0 && !key->standard && key->kind != PRIOMARK_TEXT)
-            complain(&complaint, group->line, "%s requires the key '%s': %s", group->plugin->name, key->name,
+            complain(&complaint, group->line, "%s requires the key '%s': %s", group->benchmark->name, key->name,
                      key->help);
+        if (key->kind == PRIOMARK_METHODS)
+            load_methods(workload, group, k, &complaint);
     }
     if (complaint.text[0])
         refuse_line(workload, complaint.line, complaint.text);
@@ -213,7 +239,7 @@ static void leave_out(const struct workload *workload, const char *name, int lin
                 why_not_offered(name));
 }
 
-static void read_root(struct workload *workload, const config_setting_t *root, const char *only, const char *directory)
+static void read_root(struct workload *workload, const config_setting_t *root, const char *only)
 {
     struct values values[RUN_KEYS] = {{0}};
     if (config_setting_length(root) > MOST_GROUPS)
@@ -231,7 +257,7 @@ static void read_root(struct workload *workload, const config_setting_t *root, c
         } else if (!only || is_listed(only, name)) {
             struct group *group = &workload->group[workload->groups++];
             group->line = line;
-            group->plugin = find_plugin(workload, name, directory, line, &group->plugin_path);
+            group->benchmark = find_benchmark(workload, name, line);
             if (!config_setting_is_group(member))
                 refuse("%s:%d: '%s' is a sub-benchmark and takes a group, %s = { ... };", workload->path, line, name,
                        name);
@@ -247,29 +273,29 @@ static void refuse_missing(const struct workload *workload, const char *only)
     for (const char *at = only; at && *at; at++)
         names += *at == ',';
     for (int i = 0; i < workload->groups; i++)
-        selected += is_listed(only, workload->group[i].plugin->name);
+        selected += is_listed(only, workload->group[i].benchmark->name);
     if (selected != names)
         refuse("--only %.200s: the workload '%s' does not contain each of them; give names of its groups, separated by "
                "commas",
                only, workload->path);
 }
 
-struct workload workload_read(const char *name, const char *only, const char *plugin_directory)
+struct workload workload_read(const char *name, const char *only, const char *interface_directory)
 {
-    struct workload workload = {.name = name};
+    struct workload workload = {.name = name, .interfaces.directory = interface_directory};
     config_t config;
-    fetch(&workload, plugin_directory);
+    fetch(&workload);
     refuse_includes(&workload);
     config_init(&config);
     if (!config_read_string(&config, workload.text))
         refuse("%s:%d: %s", workload.path, config_error_line(&config), config_error_text(&config));
-    read_root(&workload, config_root_setting(&config), only, plugin_directory);
+    read_root(&workload, config_root_setting(&config), only);
     config_destroy(&config);
     if (only)
         refuse_missing(&workload, only);
     if (workload.groups == 0)
         refuse("%s: no sub-benchmark; write a group for each that is to be measured, of %s", workload.path,
-               built_in_names());
+               sub_benchmark_names());
     return workload;
 }
 
@@ -277,10 +303,9 @@ void workload_free(struct workload *workload)
 {
     for (int i = 0; i < workload->groups; i++) {
         const struct group *group = &workload->group[i];
-        for (int k = 0; group->plugin->keys[k].name; k++)
+        for (int k = 0; group->benchmark->keys[k].name; k++)
             values_free(&group->values[k]);
         free(group->values);
-        free((char *)group->plugin_path);
     }
     free(workload->group);
     free(workload->text);

@@ -4,15 +4,15 @@
 #ifndef PRIOMARK_WORKLOAD_H
 #define PRIOMARK_WORKLOAD_H
 
-#include "plugins.h"
+#include "interfaces.h"
+#include "sub_benchmarks.h"
 #include "values.h"
 
 /* A sub-benchmark's part of the workload. */
 struct group {
-    const struct priomark_plugin *plugin;
-    const char *plugin_path; /* NULL: built in */
+    const struct sub_benchmark *benchmark;
     int line;
-    struct values *values; /* one per row of plugin->keys */
+    struct values *values; /* one per row of benchmark->keys */
 };
 
 struct workload {
@@ -22,11 +22,12 @@ struct workload {
     bool check, evict;
     int groups;
     struct group *group; /* in the order of the file */
+    struct interfaces interfaces;
 };
 
 /* Rank 0 reads `name`, a file or the name of an included workload; all processes get and check its text, and load its
- * plug-ins. `only` (NULL: all) selects sub-benchmarks. Collective; refuses errors with file and line. */
-struct workload workload_read(const char *name, const char *only, const char *plugin_directory);
+ * interfaces. `only` (NULL: all) selects sub-benchmarks. Collective; refuses errors with file and line. */
+struct workload workload_read(const char *name, const char *only, const char *interface_directory);
 void workload_free(struct workload *workload);
 
 #endif

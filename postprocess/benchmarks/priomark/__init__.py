@@ -10,6 +10,12 @@ from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
 PAPER = ("common_file", "strided", "async", "single_file", "raw")
 INCLUDED = (*PAPER, "trace")
 PERCENTILES = {"median": 0.5, "p99": 0.99}
+# What the metric of a loaded interface counts.
+FIGURES = {
+    "bandwidth": MetricKind("_bandwidth", "MByte/s", Better.HIGHER, optional=True),
+    "rate": MetricKind("_rate", "operations/s", Better.HIGHER, optional=True),
+    "latency": MetricKind("_latency", "ms", Better.LOWER, optional=True),
+}
 
 
 def planned_cases(plan: Plan) -> int:
@@ -34,10 +40,10 @@ BENCHMARK = Benchmark(
             for name in PERCENTILES
         ),
     ),
-    plugin_metric=MetricKind("plug-in", "MByte/s", Better.HIGHER, optional=True),
+    suffixed_metrics=tuple(FIGURES.values()),
     log_format=LogFormat(
         own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, DataCheck),
-        options="log workload directory only plugins cache-size read-shift fill-memory dry-run idle-power "
+        options="log workload directory only interfaces cache-size read-shift fill-memory dry-run idle-power "
         "hang-after keep",
         progress=Progress(planned=planned_cases, done={Measurement: one}),
     ),

@@ -3,9 +3,10 @@
 
 INVARIANTS = {
     "case_numbers": "cases are numbered 1, 2, 3, ...",
-    "benchmarks": "the cases are those of the sub-benchmarks, in their order",
-    "plugins": "sub-benchmarks of coffeecup are no plug-ins, others are",
-    "plugin_names": "no plug-in has the name of another metric",
+    "benchmarks": "the cases are those of the sub-benchmarks of coffeecup, in their order",
+    "interfaces": (
+        "the methods of the cases are those of the kernel and those of the loaded interfaces, each of which has a case"
+    ),
     "build": "a build measures only what it has",
     "mpi_io": "the component of MPI-IO is stated before the first case by MPI-IO, and only then",
     "workload": "seed, repetitions, `check` and `evict` are those of `workload_text`, if it states them",

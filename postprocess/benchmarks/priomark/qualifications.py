@@ -70,8 +70,9 @@ def of_parts(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             f"{f'; without {listed(missing)}' if missing else ''}: compare it with totals of the same workload only"
         ),
     )
-    if plugins := [entry.name for entry in plan.benchmarks if entry.plugin]:
-        yield "plugins", f"Loaded as plug-ins, not part of coffeecup: {listed(plugins)}"
+    if plan.interfaces:
+        loaded = listed(f"{entry.name} (SHA-256 {entry.sha256[:16]}...)" for entry in plan.interfaces)
+        yield "interfaces", f"Methods that were loaded as interfaces: {loaded}"
     if plan.build != "full":
         yield (
             "build",
@@ -105,7 +106,8 @@ def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
                 "from it before: part of the reads, or all, came from there"
             ),
         )
-    if len(written := cached[cached["write_calls"] > 0]):
+    loaded = [entry.name for entry in log.plan.interfaces]  # what their writes do is unknown
+    if len(written := cached[(cached["write_calls"] > 0) & ~cached["method"].isin(loaded)]):
         yield (
             "cached_writes",
             (

@@ -44,7 +44,27 @@ class SubBenchmark(Part):
 
     name: Annotated[Name, about("as in the cases")]
     summary: Annotated[Text, about("what it does")]
-    plugin: Annotated[Text | None, about("the path of the shared object of a plug-in, else null")]
+
+
+class Interface(Part):
+    """The methods that were loaded from shared objects, see [interfaces](priomark_interface.md)."""
+
+    name: Annotated[Name, about("as `method` in the cases")]
+    summary: Annotated[Text, about("what it does")]
+    path: Annotated[Text, about("of its shared object")]
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$"), about("of the content of its shared object")]
+    figure: Annotated[
+        Literal["bandwidth", "rate", "latency"],
+        about(
+            "what its metric counts: `NAME_bandwidth` in MByte/s, `NAME_rate` in operations/s, or `NAME_latency`, the "
+            "mean duration of a request in ms"
+        ),
+    ]
+    collective: Annotated[bool, about("its reads and writes of shared files are collective")]
+    plain: Annotated[bool, about("its files have the same content as those of POSIX calls")]
+    properties: Annotated[
+        Text | None, about("what it states about itself, such as the version of a library; null: nothing")
+    ]
 
 
 class Case(Part):
@@ -97,6 +117,7 @@ class Plan(Record):
         float, Meta(gt=0, le=1), about("maximum of half the width of a latency bin over its middle")
     ]
     benchmarks: Annotated[list[SubBenchmark], Meta(min_length=1)]
+    interfaces: list[Interface]
     cases: Annotated[list[Case], Meta(min_length=1, max_length=100_000)]
     read_shift: Annotated[
         ReadShift,

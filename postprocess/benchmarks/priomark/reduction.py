@@ -12,7 +12,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from coffeecup.postprocess.benchmarks.measurements import fields_of, table_of
-from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PERCENTILES
+from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, PERCENTILES
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.benchmarks.priomark.rules import OVERLAP
 from coffeecup.postprocess.logs.percentiles import percentile
@@ -140,16 +140,16 @@ def moved_bytes(log: Log[Plan]) -> int:
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
-    A sub-benchmark of a plug-in has a column of its name and enters the totals like an included one. Latencies are
-    those of all requests of the log, over all its cases and processes.
+    A loaded interface has a column that begins with its name. Latencies are those of all requests of the log, over all
+    its cases and processes.
     """
     cases = case_table(table)
     values = benchmark_values(cases)
     wide = values.unstack("benchmark")
-    plugins = wide.columns.difference([*INCLUDED])
     sums = total(values)
     ranks: pd.Series = pd.Series({number: logs[number].run.ranks for number in sums.index})
     latencies = pd.DataFrame({number: latency_metrics(logs[number]) for number in sums.index}).T
+    interfaces = pd.DataFrame({number: interface_metrics(logs[number]) for number in sums.index}).T
     return (
         wide.assign(
             total=sums,
@@ -159,8 +159,31 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
             abl=cases.groupby("log")["abl"].mean(),
         )
         .join(latencies)
-        .reindex(columns=[*BENCHMARK.units, *plugins])
+        .reindex(columns=[*BENCHMARK.units])
+        .join(interfaces)
     )
+
+
+def interface_metrics(log: Log[Plan]) -> dict[str, float]:
+    """The metric of each loaded interface: the mean over its measurements in each sub-benchmark, then over the
+    sub-benchmarks. A bandwidth in MByte/s, a rate in operations/s, or the mean duration of a request in ms."""
+    return {
+        f"{entry.name}_{entry.figure}": float(
+            pd.Series([figure_of(record, entry.figure) for record in own])
+            .groupby([record.benchmark for record in own])
+            .mean()
+            .mean()
+        )
+        for entry in log.plan.interfaces
+        for own in [[record for record in log.all(Measurement) if record.method == entry.name]]
+    }
+
+
+def figure_of(record: Measurement, figure: str) -> float:
+    """Of all processes, in the unit of the figure."""
+    calls, moved = record.read_calls + record.write_calls, record.read_bytes + record.written_bytes
+    per_second = {"bandwidth": moved / record.elapsed_seconds / MBYTE, "rate": calls / record.elapsed_seconds}
+    return per_second.get(figure, 1e3 * sum(found.sum_seconds for found in record.latencies) / calls)
 
 
 def latency_metrics(log: Log[Plan]) -> dict[str, float]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
+from coffeecup.postprocess.benchmarks.priomark import INCLUDED, PAPER
 from coffeecup.postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Plan, ProcessTimes
 from coffeecup.postprocess.logs import process_times
 from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
@@ -18,6 +18,7 @@ from coffeecup.postprocess.logs.rules import EDITED, ROUNDING, Expected, Problem
 
 NEEDS_MPI = ("common_file", "strided")
 MPI_IO_METHODS = ("individual", "individual-collective", "explicit", "explicit-collective")
+METHODS = (*MPI_IO_METHODS, "posix", "posix-direct", "posix-aio", "io-uring", "device")  # of the kernel
 OVERLAP = (
     "io_alone_seconds",
     "io_overlapped_seconds",
@@ -40,16 +41,12 @@ def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_memory_fill(log, after_check=True)
     yield from process_times.problems_of_resolution(log.run, log.plan.process_times)
     plan, names = log.plan, [entry.name for entry in log.plan.benchmarks]
-    if taken := [name for name in names if name in BENCHMARK.units and name not in INCLUDED]:
-        yield (
-            "plugin_names",
-            f"the plug-in {taken[0]} has the name of another metric; rename the plug-in and run it again",
-        )
     serial = plan.build != "serial" or not (log.run.ranks > 1 or set(names) & set(NEEDS_MPI))
     kept = {
         "case_numbers": [case.case for case in plan.cases] == list(range(1, len(plan.cases) + 1)),
-        "benchmarks": list(dict.fromkeys(case.benchmark for case in plan.cases)) == names,
-        "plugins": all((entry.plugin is None) == (entry.name in INCLUDED) for entry in plan.benchmarks),
+        "benchmarks": list(dict.fromkeys(case.benchmark for case in plan.cases)) == names
+        and set(names) <= set(INCLUDED),
+        "interfaces": {case.method for case in plan.cases} - set(METHODS) == {entry.name for entry in plan.interfaces},
         "build": serial and (plan.build == "full" or not any(map(is_by_mpi_io, plan.cases))),
     }
     yield from broken(plan, kept)
@@ -208,7 +205,7 @@ def problems_of_times(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
 
 
 def reads(log: Log[Plan]) -> tuple[int, int, int]:
-    """With `check`, every byte that is read is checked. Plug-ins check what they like."""
+    """With `check`, every byte that is read is checked. A replay is not checked."""
     papers, others = (
         sum(record.read_bytes for record in log.all(Measurement) if (record.benchmark in PAPER) == ours)
         for ours in (True, False)

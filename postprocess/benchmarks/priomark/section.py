@@ -49,7 +49,10 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "sentences": sentences(log, score, cases),
         "flawless": "",
         "labels": LABELS
-        | {entry.name: f"{entry.name}: sub-benchmark of a plug-in" for entry in log.plan.benchmarks if entry.plugin},
+        | {
+            f"{entry.name}_{entry.figure}": f"{entry.name}: {entry.figure} of a loaded interface"
+            for entry in log.plan.interfaces
+        },
         "benchmarks": benchmarks(log, cases),
         "accesses": accesses(cases),
         "cases": case_rows(log, cases),
@@ -83,7 +86,6 @@ def benchmarks(log: Log[Plan], cases: pd.DataFrame) -> list[dict]:
         {
             "name": entry.name,
             "summary": entry.summary,
-            "plugin": entry.plugin,
             "cases": int(grouped.size()[entry.name]),
             "value": values[entry.name],
             "geometric": geometric[entry.name],
@@ -142,9 +144,15 @@ def plan(log: Log[Plan]) -> list[tuple[str, str]]:
     checks = log.all(DataCheck)
     return [
         ("Workload", plan.workload),
+        ("Sub-benchmarks", "; ".join(entry.name for entry in plan.benchmarks)),
         (
-            "Sub-benchmarks",
-            "; ".join(entry.name + (f" (from {entry.plugin})" if entry.plugin else "") for entry in plan.benchmarks),
+            "Loaded interfaces",
+            "; ".join(
+                f"{entry.name}: {entry.summary}{f' ({entry.properties})' if entry.properties else ''}, {entry.path}, "
+                f"SHA-256 {entry.sha256}"
+                for entry in plan.interfaces
+            )
+            or "none",
         ),
         (
             "Cases",

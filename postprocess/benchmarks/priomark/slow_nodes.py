@@ -11,8 +11,9 @@ OWN, SHARED = ("single_file", "raw"), ("common_file", "strided")  # what each pr
 
 def examination(log: Log[Plan]) -> Examination:
     """The nodes of a run. Where the processes share a file, its sync is collective and does not count. In `async` they
-    calculate as well, and in `trace` they do different work, as plug-ins may."""
+    calculate as well, and in `trace` they do different work."""
     servers = {(record.case, record.repetition): record.of_processes for record in log.all(Layout)}
+    collective = {entry.name for entry in log.plan.interfaces if entry.collective}
     accesses = [
         io_nodes.Access(
             WRITES if whole.write_calls else READS,
@@ -21,6 +22,11 @@ def examination(log: Log[Plan]) -> Examination:
             servers.get((record.case, record.repetition), ()),
         )
         for record, whole in zip(log.all(ProcessTimes), log.all(Measurement))
-        if whole.benchmark in (*OWN, *SHARED) and not whole.method.endswith("-collective")
+        if whole.benchmark in OWN or (whole.benchmark in SHARED and not is_collective(whole.method, collective))
     ]
     return io_nodes.of_accesses(log.run, log.plan.process_times, accesses)
+
+
+def is_collective(method: str, loaded: set[str]) -> bool:
+    """`loaded` are the collective ones of the loaded interfaces."""
+    return method.endswith("-collective") or method in loaded

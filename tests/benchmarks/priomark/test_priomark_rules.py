@@ -41,7 +41,7 @@ def test_the_whole_takes_5_percent_and_5_s_longer_than_its_parts(log, elapsed, s
     """1 s of access and 1 s of synchronisation: 2.1 s and 5 s."""
     record = common(log, elapsed_seconds=elapsed, access_seconds=1.0, sync_seconds=1.0)
     assert names(priomark.problems_of_times(log, record)) == ([] if sound else ["whole"])
-    other = but(record, benchmark="plugin")
+    other = but(record, benchmark="trace")
     assert names(priomark.problems_of_times(log, other)) == []
 
 

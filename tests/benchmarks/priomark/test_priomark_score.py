@@ -12,7 +12,7 @@ from edits import put
 from hypothesis import given
 from hypothesis import strategies as st
 from logs_made import of_kind
-from logs_made_priomark import ALL, GIB, KIB, MIB, cases, priomark_log
+from logs_made_priomark import ALL, GIB, KIB, MIB, cases, interface, priomark_log
 from scores import keys
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
@@ -125,29 +125,57 @@ def test_metrics_of_what_did_not_run_are_left_out(tmp_path):
     assert set(found.metrics) == {"total", "total_per_process", "total_geometric", "raw"} | latencies
 
 
-def with_plugin(name, **more):
-    """The cases of `raw`, and one of a plug-in."""
+def with_interface(method="mine"):
+    """Two cases of `raw` and one of `single_file`, which reads blocks of 4 KiB by a loaded interface."""
     inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
-    own = {"case": len(inside) + 1, "benchmark": name, "target": "directory"}
-    return [*inside, {**inside[0], **own, **more}]
+    [own] = [
+        case for case in cases(("single_file",), (MIB,), (4 * KIB,), 0.5, "") if case["pattern"] == "backwards-read"
+    ]
+    return [*inside, {**own, "case": len(inside) + 1, "method": method}]
 
 
-def test_sub_benchmark_of_a_plugin_enters_the_total_and_has_a_metric_of_its_name(tmp_path):
-    rates = {"mine": 80e6, "raw": 20e6}
-    planned = with_plugin("mine", pattern="spiral", method="s3")
-    records = priomark_log(bandwidth=lambda case, _: rates[case["benchmark"]], planned=planned, plugins=("mine",))
+@pytest.mark.parametrize(
+    ("figure", "unit", "number", "better"),
+    [
+        ("bandwidth", "MByte/s", 4.096, Better.HIGHER),
+        ("rate", "operations/s", 1000, Better.HIGHER),
+        ("latency", "ms", 4, Better.LOWER),
+    ],
+)
+def test_loaded_interface_has_a_metric_of_its_own_unit_and_direction(tmp_path, figure, unit, number, better):
+    """4 processes with 4.096 million byte/s together: 1000 blocks of 4096 byte in a second, 4 ms for each process's."""
+    loaded = interface("mine", figure, properties="library 1.2")
+    records = priomark_log(bandwidth=lambda *_: 4.096e6, planned=with_interface(), interfaces=[loaded])
     path = logs_made.write(tmp_path / "log.jsonl", records)
-    found = score_log(path)
-    assert (value(found, "mine"), value(found, "total")) == pytest.approx((80, 50))
-    assert found.metrics["mine"].unit == "MByte/s" and rule_of("priomark", "mine").better == Better.HIGHER
-    assert "plugins" in keys(found)
+    found, name = score_log(path), f"mine_{figure}"
+    assert value(found, name) == pytest.approx(number) and found.metrics[name].unit == unit
+    assert rule_of("priomark", name).better == better
+    assert "interfaces" in keys(found) and value(found, "total") == pytest.approx(4.096)
     text = html(items([path]))
-    assert "mine: sub-benchmark of a plug-in" in text and "spiral" in text and "priomark_mine.so" in text
+    assert f"mine: {figure} of a loaded interface" in text and "library 1.2" in text and loaded["sha256"] in text
 
 
-@pytest.mark.parametrize(("name", "refused_as"), [("total", "total has the name"), ("acl", "acl has the name")])
-def test_plugin_with_the_name_of_another_metric_yields_no_score(tmp_path, name, refused_as):
-    assert refused_as in refused(tmp_path, lambda records: None, planned=with_plugin(name), plugins=(name,))
+def test_metric_of_an_interface_is_the_mean_over_sub_benchmarks_of_its_own_cases(tmp_path):
+    """single_file 30; raw 10 and 20, beside 99 by its own method: (30 + 15) / 2."""
+    planned = [case | {"method": "mine"} for case in cases(("raw",), (MIB,), (4 * KIB,), 0.5, "file")]
+    planned += [planned[0] | {"method": "device"}, with_interface()[-1]]
+    planned = [case | {"case": number} for number, case in enumerate(planned, 1)]
+    rates = dict(zip(range(1, 5), (10e6, 20e6, 99e6, 30e6)))
+    found = score(
+        tmp_path, bandwidth=lambda case, _: rates[case["case"]], planned=planned, interfaces=[interface("mine")]
+    )
+    assert value(found, "mine_bandwidth") == pytest.approx(22.5)
+
+
+@pytest.mark.parametrize(("method", "cached"), [("posix", True), ("mine", False)])
+def test_latencies_of_a_loaded_interface_are_not_called_copies_into_the_page_cache(tmp_path, method, cached):
+    planned = [
+        case | {"method": method, "case": 1}
+        for case in cases(("single_file",), (MIB,), (4 * KIB,), 0.5, "")
+        if case["pattern"] == "write"
+    ]
+    found = score(tmp_path, planned=planned, interfaces=[] if cached else [interface("mine")])
+    assert ("cached_writes" in keys(found)) == cached
 
 
 # --- replays ----------------------------------------------------------------------------------------------------------

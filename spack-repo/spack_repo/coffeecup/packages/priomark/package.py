@@ -10,7 +10,7 @@ from spack.package import *
 class Priomark(KernelPackage):
     """PRIOMark of coffeecup: the I/O performance of a workload. The workload is a file that states
     what is accessed, how, and in which sizes. Sub-benchmarks use POSIX calls, MPI-IO, or a device
-    without the page cache; more of them can be loaded as plug-ins. The kernel writes raw
+    without the page cache; access methods can be loaded. The kernel writes raw
     measurements to a log (JSON Lines) from which coffeecup computes the averages.
     """
 

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See interfaces.h. */
+#include "interfaces.h"
+
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agreement.h"
+#include "fail.h"
+#include "storage.h"
+
+static const struct priomark_interface *const built_in[] = {
+#if HAVE_MPI_IO
+    &individual_interface,
+    &individual_collective_interface,
+    &explicit_interface,
+    &explicit_collective_interface,
+#endif
+#if HAVE_LIBURING
+    &uring_interface,
+#endif
+    &posix_interface,
+    &posix_direct_interface,
+    &device_interface,
+    &aio_interface,
+    NULL};
+
+const struct priomark_interface *interface_find(const struct interfaces *interfaces, const char *name)
+{
+    for (const struct priomark_interface *const *interface = built_in; *interface; interface++)
+        if (strcmp((*interface)->name, name) == 0)
+            return *interface;
+    for (int i = 0; i < interfaces->count; i++)
+        if (strcmp(interfaces->loaded[i].interface->name, name) == 0)
+            return interfaces->loaded[i].interface;
+    return NULL;
+}
+
+bool interface_is_name(const char *name)
+{
+    return *name && strlen(name) < 32 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+}
+
+/* The problem of a table, or NULL. */
+static const char *fault_of(const struct priomark_interface *interface, const char *name)
+{
+    static char fault[128];
+    if (interface->version != PRIOMARK_INTERFACE) {
+        snprintf(fault, sizeof fault,
+                 "it was built for version %d of priomark_interface.h, this program has %d; rebuild it",
+                 interface->version, PRIOMARK_INTERFACE);
+        return fault;
+    }
+    if (!interface->name || strcmp(interface->name, name) != 0)
+        return "its table has another name";
+    if (!interface->summary || !interface->open || !interface->read || !interface->write || !interface->sync ||
+        !interface->close)
+        return "its table lacks a summary, open, read, write, sync or close";
+    if (!interface->start != !interface->done || !interface->start != !interface->finish)
+        return "its table has only some of start, done and finish";
+    if ((unsigned)interface->figure > PRIOMARK_LATENCY)
+        return "its table has an unknown figure";
+    return interface->why_not ? interface->why_not() : NULL;
+}
+
+static void load(struct loaded *loaded, const char *directory, const char *name, char *reason, size_t reason_bytes)
+{
+    char path[PRIOMARK_PATH_BYTES];
+    snprintf(path, sizeof path, "%s/priomark_%s.so", directory, name);
+    char *absolute = realpath(path, NULL); /* dlopen() searches other directories for a name without a slash */
+    void *library = absolute ? dlopen(absolute, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!library || !sha256_of_file(absolute, loaded->sha256)) {
+        snprintf(reason, reason_bytes, "cannot load '%.300s': %.600s", path, absolute ? dlerror() : "no such file");
+        free(absolute);
+        return;
+    }
+    snprintf(loaded->path, sizeof loaded->path, "%s", absolute);
+    free(absolute);
+    loaded->interface = dlsym(library, "priomark_interface");
+    const char *fault = loaded->interface ? fault_of(loaded->interface, name) : "it defines no priomark_interface";
+    if (fault)
+        snprintf(reason, reason_bytes, "'%.300s' cannot be used: %.600s", path, fault);
+}
+
+const struct priomark_interface *interface_load(struct interfaces *interfaces, const char *name, char *reason,
+                                                size_t reason_bytes)
+{
+    struct loaded *loaded = &interfaces->loaded[interfaces->count];
+    char first[SHA256_HEX_BYTES];
+    reason[0] = '\0';
+    if (interfaces->count == MOST_INTERFACES)
+        snprintf(reason, reason_bytes, "more than %d interfaces; use fewer of them", MOST_INTERFACES);
+    else
+        load(loaded, interfaces->directory, name, reason, reason_bytes);
+    if (agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes) != NO_RANK)
+        return NULL;
+    memcpy(first, loaded->sha256, sizeof first);
+    MPI_CHECK(MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD));
+    if (memcmp(first, loaded->sha256, sizeof first) != 0)
+        snprintf(reason, reason_bytes,
+                 "'%.300s' is another file than on the first process; install one file on all nodes", loaded->path);
+    if (agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes) != NO_RANK)
+        return NULL;
+    interfaces->count++;
+    return loaded->interface;
+}
