@@ -25,9 +25,9 @@ bool mark_own_directory(int directory, const struct own_directory *own);
 /* Whether an open directory has the owner and the marker. */
 bool is_own_directory(int directory, const struct own_directory *own);
 
-/* Removes the directory with all files and folders in it if all of this is true; if it is not marked yet, only an empty directory
- * of that name and owner. Returns true if nothing is left to do (removed, gone, or not the run's), false if something
- * in it cannot be removed yet. Like the two functions above, safe in a signal handler. */
+/* Removes the directory with all files and folders in it if all of this is true; if it is not marked yet, only an empty
+ * directory of that name and owner. Returns true if nothing is left to do (removed, gone, or not the run's), false if
+ * something in it cannot be removed yet. Like the two functions above, safe in a signal handler. */
 bool remove_own_directory(const struct own_directory *own);
 
 #endif
