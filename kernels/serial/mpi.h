@@ -9,7 +9,7 @@
 enum { MPI_SUCCESS = 0, MPI_VERSION = 0, MPI_SUBVERSION = 0 };
 enum { MPI_MAX_ERROR_STRING = 64, MPI_MAX_LIBRARY_VERSION_STRING = 64, MPI_MAX_PROCESSOR_NAME = 256 };
 
-typedef enum { MPI_COMM_NULL, MPI_COMM_WORLD } MPI_Comm;
+typedef enum { MPI_COMM_NULL, MPI_COMM_WORLD, MPI_COMM_SELF } MPI_Comm;
 typedef enum { MPI_INFO_NULL } MPI_Info;
 typedef enum { MPI_ERRORS_RETURN } MPI_Errhandler;
 typedef enum { MPI_MAX, MPI_MIN, MPI_SUM, MPI_BOR } MPI_Op;
