@@ -51,7 +51,7 @@ enum priomark_figure { PRIOMARK_BANDWIDTH, PRIOMARK_RATE, PRIOMARK_LATENCY };
 
 struct priomark_interface {
     int version;                 /* required: PRIOMARK_INTERFACE */
-    const char *name, *summary;  /* required: the method's name (lower case letters, digits, _), and one sentence */
+    const char *name, *summary;  /* required: the method's name (lower case letters, digits, _, -), one sentence */
     enum priomark_figure figure; /* of its metric */
     bool plain; /* byte i of the file is byte i at `path`: POSIX calls may fill it, and other methods may read it */
     bool collective; /* read and write are collective if the file is shared */

@@ -41,7 +41,7 @@ const struct priomark_interface *interface_find(const struct interfaces *interfa
 
 bool interface_is_name(const char *name)
 {
-    return *name && strlen(name) < 32 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+    return *name && strlen(name) < 32 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
 }
 
 /* The problem of a table, or NULL. */
