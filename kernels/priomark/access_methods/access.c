@@ -207,6 +207,7 @@ void file_close(struct priomark_file *file)
 static void write_blocks(struct priomark_file *file, char *data)
 {
     for (int64_t block = 0; block < file->blocks; block++) {
+        peers_progress(block, UNKNOWN_OFFSET);
         file_fill_block(file, data, block, PREPARED);
         file->interface->write(file, data, file->block_bytes, block_offset(file, block));
     }
