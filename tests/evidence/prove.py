@@ -18,6 +18,8 @@ goals:
   real-year        nights drawn from two real years: false alarms and losses found, beside CUSUM (bench_real_year.py)
   compare          `coffeecup compare` in noise of these years: how often it is wrong, and what it finds
                    (bench_compare.py)
+  risk             `coffeecup accept risk` for the contracts in docs/contracts: the stated risks are those observed, and
+                   those of 90 nights have intervals that cover (bench_risk.py)
   nodes            slow nodes found and named falsely, on made-up machines (bench_nodes.py) and on machines that
                    SimGrid simulates (bench_simulated_nodes.py)
   libraries        short runs of all four kernels with Debian's MPI libraries, those of the wheels, and the MPI ABI
@@ -203,6 +205,7 @@ GOALS: dict[str, Callable] = {
     "history-bench": lambda: [history_bench()],
     "real-year": lambda: [history_bench("real_year")],
     "compare": lambda: [history_bench("compare")],
+    "risk": lambda: [history_bench("risk")],
     "nodes": nodes,
     "libraries": lambda: [libraries.goal()],
     "logs": logs,

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the risks that `coffeecup accept risk` states are those that happen: for each contract in docs/contracts,
+acceptances drawn and judged by the code of this file alone. Prints tables, and exits with 1 if a goal is missed.
+
+    .venv/bin/python tests/evidence/bench_risk.py [--draws 40000] [--records 100] [--seed 20261126] [TEMPLATE...]
+
+Noise that is known: the stated probability to pass lies in the 99.9 % interval of the observed one, and within a point.
+The interval is that of the difference, because both are drawn; a point needs 40,000 draws, with fewer it is not
+demanded. Noise that is estimated: from so many records of 90 nights, one run each, the stated intervals cover the true
+probability, which is that of acceptances drawn from the noise itself.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+from bench_real_year import residuals
+from bench_tables import Goals, header, percent, row
+
+from coffeecup.postprocess.acceptance.contract import Contract, read_contract
+from coffeecup.postprocess.acceptance.noise import NIGHT, Noise, Stated, by_runs, recorded
+from coffeecup.postprocess.acceptance.risk import Assumed, Chance, simulation
+from coffeecup.postprocess.statistics.shares import share_interval
+
+TEMPLATES = Path(__file__).parents[2] / "docs" / "contracts"
+TRUE_VALUES = (-5.0, -2.0, 0.0, 5.0, 10.0)  # % better than the bounds
+RUNS, BETWEEN = 0.03, 0.02  # standard deviations of the stated noise
+KNOWN, NIGHTS = 1000, 90  # nights of a record that is the truth, and of one that estimates it
+ENOUGH, POINT, CONFIDENCE, COVERED = 40_000, 0.01, 0.999, 0.9
+STATED = 1000  # draws for each record
+BLOCK = 7  # neighbouring days of the real year that stay together
+
+
+# --- noise: values (nights, clauses), higher is better ----------------------------------------------------------------
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return 1 + RUNS * rng.standard_normal(shape)
+
+
+def t3(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return 1 + 0.02 * rng.standard_t(3, shape)
+
+
+def two_states(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """On a fifth of the nights, everything is 8 % slower."""
+    slow = rng.random((shape[0], 1)) < 0.2
+    return (1 + 0.02 * rng.standard_normal(shape)) * np.where(slow, 0.92, 1)
+
+
+@cache
+def year(clauses: int) -> np.ndarray:
+    """Days of Edison's year (days, clauses), each clause another test: the days on which all have values. A robust
+    standard deviation is made 3 %, because I/O scatters too much for these contracts; outliers and their order stay."""
+    tests = sorted(residuals("edison"), key=lambda series: np.isnan(series).sum())[:clauses]
+    days = np.log(np.array(tests).T)
+    days = days[np.isfinite(days).all(axis=1)]
+    days -= np.median(days, axis=0)
+    return np.exp(RUNS * days / np.median(np.abs(days), axis=0) / 1.4826)
+
+
+def real_year(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Blocks of neighbouring days; the first one begins anywhere in its block."""
+    nights, known = shape[0], year(shape[1])
+    first = rng.integers(len(known), size=(nights // BLOCK + 2, 1))
+    return known[((first + np.arange(BLOCK)) % len(known)).ravel()[rng.integers(BLOCK) :][:nights]]
+
+
+NOISE: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
+    "normal": normal,
+    "t3": t3,
+    "two states": two_states,
+    "real year": real_year,
+}
+
+
+# --- acceptances, drawn and judged without coffeecup ------------------------------------------------------------------
+
+
+def measured(clauses: list[dict], values: np.ndarray) -> np.ndarray:
+    """Of noise (..., clauses), the values over the true ones: a time or latency is longer where a rate is lower."""
+    over = np.where(["floor" in clause for clause in clauses], values, 1 / values)
+    return over / np.median(over.reshape(-1, len(clauses)), axis=0)
+
+
+def passed(clauses: list[dict], drawn: np.ndarray, better: float) -> np.ndarray:
+    """Which acceptances (draws, runs, clauses) pass all clauses; the true values are `better` percent better than the
+    bounds."""
+    found = np.ones(len(drawn), dtype=bool)
+    for place, clause in enumerate(clauses):
+        true = clause["floor"] * (1 + better / 100) if "floor" in clause else clause["ceiling"] * (1 - better / 100)
+        runs = true * drawn[:, : clause["repetitions"], place]
+        middle, mean = np.median(runs, axis=1), runs.mean(axis=1)
+        statistics = {"median": middle, "mean": mean, "minimum": runs.min(axis=1), "maximum": runs.max(axis=1)}
+        value, every = statistics[clause["statistic"]], clause.get("every_run", {})
+        found &= (value >= clause.get("floor", -np.inf)) & (value <= clause.get("ceiling", np.inf))
+        found &= runs.std(axis=1, ddof=1) / mean <= clause.get("variation", np.inf) / 100
+        found &= runs.min(axis=1) >= middle * every.get("least", -np.inf) / 100
+        found &= runs.max(axis=1) <= middle * every.get("most", np.inf) / 100
+    return found
+
+
+def stated_draws(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
+    """Acceptances (draws, runs, clauses) of one session each, in the noise that `--scatter --night-scatter` states."""
+    draws, _, clauses = shape
+    return rng.normal(1, RUNS, shape) + rng.normal(0, BETWEEN, (draws, 1, clauses))
+
+
+# --- what coffeecup states --------------------------------------------------------------------------------------------
+
+
+def whole(contract: Contract, noise: Noise, draws: int, seed: int) -> dict[float, Chance]:
+    """The stated probabilities that a machine passes the whole contract, by how much better it is than the bounds."""
+    found = simulation(contract, Assumed(noise, draws=draws, seed=seed)).chances(TRUE_VALUES)
+    return {chance.percent: chance for chance in found if chance.name is None}
+
+
+def record(contract: Contract, values: np.ndarray) -> Noise:
+    """The noise that coffeecup knows from a run of each night (nights, clauses)."""
+    columns = {clause.name: values[:, place] for place, clause in enumerate(contract.clauses)}
+    return recorded(pd.DataFrame({NIGHT: np.arange(len(values)), **columns}), by_runs(contract.clauses), "a record")
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def known(template: Path, options, goals: Goals) -> None:
+    contract, clauses = read_contract(template), yaml.safe_load(template.read_text(encoding="utf-8"))["clauses"]
+    most, count, draws = max(clause["repetitions"] for clause in clauses), len(clauses), options.draws
+    for name, noise in NOISE.items():
+        rng = np.random.default_rng([options.seed, 1])
+        if name == "normal":
+            drawn, source = stated_draws(rng, (draws, most, count)), Stated(RUNS, BETWEEN)
+        else:
+            truth = year(count) if name == "real year" else noise(rng, (KNOWN, count))
+            truth = measured(clauses, truth)
+            first = rng.integers(len(truth), size=(draws, 1))
+            drawn, source = truth[(first + np.arange(most)) % len(truth)], record(contract, truth)
+        stated, cells = whole(contract, source, draws, options.seed), []
+        for better in TRUE_VALUES:
+            observed, said = float(passed(clauses, drawn, better).mean()), stated[better].value
+            low, high = share_interval(observed * draws / 2, draws / 2, CONFIDENCE)
+            cells.append(f"{percent(said)} / {percent(observed)}")
+            what = f"{template.stem}, {name}, {better:+g} %: stated probability"
+            goals.check(f"{what}, observed {observed:g}", said, least=low)
+            goals.check(f"{what}, observed {observed:g}", said, most=high)
+            if draws >= ENOUGH:
+                goals.check(f"{what}, difference", abs(said - observed), most=POINT)
+        row(template.stem, name, *cells)
+
+
+def estimated(template: Path, options, goals: Goals) -> None:
+    contract, clauses = read_contract(template), yaml.safe_load(template.read_text(encoding="utf-8"))["clauses"]
+    most, count = max(clause["repetitions"] for clause in clauses), len(clauses)
+    for name, noise in NOISE.items():
+        rng = np.random.default_rng([options.seed, 2])
+        nights = measured(clauses, noise(rng, (options.draws * most, count)))
+        drawn = nights.reshape(options.draws, most, count)
+        true = {better: float(passed(clauses, drawn, better).mean()) for better in TRUE_VALUES}
+        covered = dict.fromkeys(TRUE_VALUES, 0)
+        for number in range(options.records):
+            seen = measured(clauses, noise(rng, (NIGHTS, count)))
+            for better, chance in whole(contract, record(contract, seen), STATED, number).items():
+                covered[better] += chance.interval[0] <= true[better] <= chance.interval[1]
+        shares = {better: hits / options.records for better, hits in covered.items()}
+        mean = float(np.mean(list(shares.values())))
+        row(template.stem, name, *(f"{percent(shares[b])} of {percent(true[b])}" for b in TRUE_VALUES), percent(mean))
+        goals.check(f"{template.stem}, {name}: stated intervals that cover", mean, least=COVERED)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("templates", metavar="TEMPLATE", nargs="*", help="their names; default: all")
+    parser.add_argument("--draws", type=int, default=ENOUGH, help="acceptances for each noise")
+    parser.add_argument("--records", type=int, default=100, help=f"of {NIGHTS} nights, for each noise")
+    parser.add_argument("--seed", type=int, default=20261126)
+    options = parser.parse_args()
+    templates = {path.stem: path for path in sorted(TEMPLATES.glob("*.yaml"))}
+    if unknown := [name for name in options.templates if name not in templates]:
+        parser.error(f"unknown template {unknown[0]!r}; valid are {', '.join(templates)}")
+    goals, values = Goals(), "; ".join(f"{better:+g} %" for better in TRUE_VALUES)
+    for table, title, more in (
+        (known, f"Noise that is known, {options.draws} acceptances: passes, %, stated / observed", ""),
+        (estimated, f"Noise of {NIGHTS} nights, {options.records} records: intervals that cover, %", "; mean"),
+    ):
+        header(title, f"contract; noise; {values}{more}")
+        for name in options.templates or templates:
+            table(templates[name], options, goals)
+    return goals.report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
