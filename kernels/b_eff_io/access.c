@@ -23,10 +23,11 @@ static bool reads(const struct access *access)
     return access->method == METHOD_READ;
 }
 
-/* For the keeper of the node, between calls. */
+/* For the keeper of the node, between calls. After the last call of a random order there is no next place. */
 static void show_progress(const struct access *access, int64_t calls)
 {
-    peers_progress(calls, access->type->offset(access->stream, calls, 0));
+    const bool is_known = calls < access->stream->repetitions;
+    peers_progress(calls, is_known ? access->type->offset(access->stream, calls, 0) : UNKNOWN_OFFSET);
 }
 
 /* Only the calls. After an error, a process continues only if others wait for it in a collective call. */

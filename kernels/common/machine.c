@@ -13,8 +13,6 @@
 #include "memory.h"
 #include "record.h"
 
-extern char **environ;
-
 struct host {
     char name[MPI_MAX_PROCESSOR_NAME];
     char topology[1024]; /* "" if the scheduler states none */
@@ -99,14 +97,6 @@ static json_t *gather_hosts(const struct host *host, int leader, int rank, int r
     free(leaders);
     free(cores);
     return hosts;
-}
-
-static bool starts_with_any(const char *text, const char *const *prefixes)
-{
-    for (; *prefixes; prefixes++)
-        if (strncmp(text, *prefixes, strlen(*prefixes)) == 0)
-            return true;
-    return false;
 }
 
 #if HAVE_MPI_TOOLS
@@ -232,66 +222,4 @@ struct machine machine_describe(void)
     if (rank == 0)
         machine.mpi = describe_mpi(-extremes[1], extremes[0]);
     return machine;
-}
-
-/* Whether a list, names with commas between them, has this one of so many characters. */
-static bool is_listed(const char *list, const char *name, size_t length)
-{
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-json_t *steering_environment(void)
-{
-    static const char *const steering[] = {"OMPI_MCA_",
-                                           "MPICH_",
-                                           "MPIR_CVAR_",
-                                           "I_MPI_",
-                                           "MV2_",
-                                           "UCX_",
-                                           "FI_",
-                                           "PSM2_",
-                                           "ROMIO_",
-                                           "SMPI_",
-                                           "OMP_NUM_THREADS",
-                                           "COFFEECUP_ASKED",
-                                           "COFFEECUP_COMPARED",
-                                           "LD_PRELOAD",
-                                           "LD_AUDIT",
-                                           NULL};
-    /* set by the launcher for itself */
-    static const char *const internal[] = {"OMPI_MCA_orte_",
-                                           "OMPI_MCA_ess",
-                                           "OMPI_MCA_pmix",
-                                           "OMPI_MCA_initial_wdir",
-                                           "OMPI_MCA_shmem_RUNTIME",
-                                           "OMPI_MCA_plm",
-                                           "OMPI_MCA_mpi_oversubscribe",
-                                           "OMPI_MCA_num_procs",
-                                           "OMPI_MCA_PREFIXES",
-                                           "OMPI_MCA_cpu_type",
-                                           "I_MPI_INFO_",
-                                           "I_MPI_INTERNAL_",
-                                           "I_MPI_HYDRA_UUID",
-                                           "I_MPI_PIN_INFO",
-                                           "I_MPI_PIN_MAPPING",
-                                           "I_MPI_RETURN_",
-                                           NULL};
-    json_t *variables = json_object();
-    for (char **entry = environ; *entry; entry++) {
-        char name[128];
-        const char *equals = strchr(*entry, '=');
-        const size_t length = equals ? (size_t)(equals - *entry) : sizeof name;
-        const bool steers = starts_with_any(*entry, steering) && !starts_with_any(*entry, internal);
-        if (length >= sizeof name || !(steers || is_listed(getenv("COFFEECUP_COMPARED"), *entry, length)))
-            continue;
-        memcpy(name, *entry, length);
-        name[length] = '\0';
-        json_object_set_new(variables, name, text_json(equals + 1));
-    }
-    return variables;
 }

@@ -24,7 +24,4 @@ void host_name(char name[MPI_MAX_PROCESSOR_NAME]);
 /* Collective over MPI_COMM_WORLD. Requires memory in proportion to the number of ranks on rank 0 only. */
 struct machine machine_describe(void);
 
-/* The environment variables that affect MPI libraries, and those that COFFEECUP_COMPARED names, name to value. */
-json_t *steering_environment(void);
-
 #endif

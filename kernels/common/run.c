@@ -9,6 +9,7 @@
 #include "activity.h"
 #include "agreement.h"
 #include "clock.h"
+#include "environment.h"
 #include "fail.h"
 #include "interrupt.h"
 #include "keeper.h"
@@ -91,7 +92,7 @@ static json_t *command_json(char **command)
     return words;
 }
 
-static json_t *run_json(struct run *run, char **command, const struct filesystem *filesystem)
+static json_t *run_json(struct run *run, char **command, const struct filesystem *filesystem, json_t *differing)
 {
     char start[UTC_BYTES];
     utc_now(start);
@@ -100,16 +101,21 @@ static json_t *run_json(struct run *run, char **command, const struct filesystem
 #else
     const int simulated = 0;
 #endif
-    return OBJECT(field_int("schema_version", LOG_SCHEMA_VERSION), field_text("benchmark", run->program->name),
-                  field_text("kernel_version", COFFEECUP_VERSION), field_text("start_time", start),
-                  field_json("command", command_json(command)), field_json("options", options_json(run->program->rows)),
-                  field_json("mpi", json_incref(run->machine.mpi)), field_int("ranks", run->ranks),
-                  field_json("hosts", json_incref(run->machine.hosts)),
-                  field_int("memory_per_process_bytes", run->memory_per_process_bytes),
-                  field_text("memory_source", run->memory_source),
-                  field_json("filesystem", filesystem ? filesystem_json(filesystem) : json_null()),
-                  field_json("environment", steering_environment()), field_json("build", build_json()),
-                  field_json("provenance", provenance_json()), field_bool("simulated", simulated));
+    json_t *record =
+        OBJECT(field_int("schema_version", LOG_SCHEMA_VERSION), field_text("benchmark", run->program->name),
+               field_text("kernel_version", COFFEECUP_VERSION), field_text("start_time", start),
+               field_json("command", command_json(command)), field_json("options", options_json(run->program->rows)),
+               field_json("mpi", json_incref(run->machine.mpi)), field_int("ranks", run->ranks),
+               field_json("hosts", json_incref(run->machine.hosts)),
+               field_int("memory_per_process_bytes", run->memory_per_process_bytes),
+               field_text("memory_source", run->memory_source),
+               field_json("filesystem", filesystem ? filesystem_json(filesystem) : json_null()),
+               field_json("environment", steering_environment()), field_json("build", build_json()),
+               field_json("provenance", provenance_json()), field_bool("simulated", simulated));
+    if (json_array_size(differing) > 0)
+        json_object_set(record, "environment_differs", differing);
+    json_decref(differing);
+    return record;
 }
 
 /* The cause of a failure: that of rank 0 itself, one that all agreed on, or one in the note of another process. */
@@ -181,16 +187,17 @@ static void begin_counters(struct run *run)
 void run_open_log(struct run *run, const char *path, char **command, const struct filesystem *filesystem, json_t *plan)
 {
     json_t *files = files_json(run->program->rows, run->machine.leader);
-    json_t *overhead = measure_overhead(MPI_COMM_WORLD);
+    json_t *overhead = measure_overhead(MPI_COMM_WORLD), *differing = differing_environment();
     create_log(run, path);
     if (run->rank == 0) {
-        log_write(run->log, "run", run_json(run, command, filesystem));
+        log_write(run->log, "run", run_json(run, command, filesystem, differing));
         log_write(run->log, "plan", plan);
         log_write(run->log, "overhead", overhead);
         if (files)
             log_write(run->log, "files", files);
     } else {
         json_decref(overhead);
+        json_decref(differing);
     }
     begin_counters(run);
     run->processor_time = processor_time_now();

@@ -92,7 +92,7 @@ def may_change(plan: Plan, name: str, fact: str) -> bool:
 
 
 def not_arrived(name: str, environment: dict[str, str | None], log: Log) -> str | None:
-    """Why the variables of an arm are not those of the processes, as its log states them; None if they are."""
+    """Why the variables of an arm are not those of all its processes, as its log states them; None if they are."""
     recorded = log.run.environment
     if environment and COMPARED not in recorded:
         return f"the processes of arm {name} did not get the variables of the command: does the launcher pass them on?"
@@ -100,4 +100,6 @@ def not_arrived(name: str, environment: dict[str, str | None], log: Log) -> str 
         if recorded.get(variable) != value:
             there = f"had the value {recorded[variable]!r}" if variable in recorded else "was not set"
             return f"variable {variable} of arm {name} {there} in its processes"
+        if variable in log.run.environment_differs:
+            return f"variable {variable} of arm {name} has another value in some of its processes: pass it to all"
     return None

@@ -242,12 +242,15 @@ class Run(Record, kw_only=True):
     environment: Annotated[
         dict[str, Text],
         about(
-            "variables that affect the MPI library (`OMPI_*`, `MPICH_*`, `UCX_*`, ...), name to value; also "
+            "variables of rank 0 that affect the MPI library (`OMPI_*`, `MPICH_*`, `UCX_*`, ...), name to value; also "
             "`LD_PRELOAD`, `LD_AUDIT`, those that `COFFEECUP_COMPARED` names, and `COFFEECUP_ASKED`: the placement "
             "that a check requested, the partition, its nodes and `r_max_per_node` as far as the benchmark needs them, "
             "the scheduler with its version"
         ),
     ]
+    environment_differs: Annotated[
+        list[Text], about("the names of such variables that a process lacks, or has with another value than rank 0")
+    ] = []
     build: Build
     provenance: Provenance
     simulated: Annotated[bool, about("true if the kernel was built for a simulator")]
