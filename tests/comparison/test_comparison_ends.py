@@ -63,7 +63,9 @@ def test_an_interrupt_ends_the_run_and_keeps_what_is_measured(tmp_path, number):
     logs_made.write(tmp_path / "log.jsonl", averaged_log(ranks=2, repetitions=1))
     hang = f"echo $$ > {tmp_path}/kernel; exec sleep 1000"
     script = f"case $PWD in */0001-*) cp {tmp_path}/log.jsonl . ;; *) {hang} ;; esac"
-    words = [Path(sys.executable).with_name("coffeecup"), "compare", "--arm", "usual=", "--arm", "other=other"]
+    # A test in the background of a shell ignores SIGINT, and so would what it starts.
+    words = ["env", "--default-signal=INT", Path(sys.executable).with_name("coffeecup"), "compare"]
+    words += ["--arm", "usual=", "--arm", "other=other"]
     words += ["-o", tmp_path / "runs", "--json", "--", "sh", "-c", script, "sh"]
     started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "kernel").exists() or not (tmp_path / "kernel").read_text().strip():
