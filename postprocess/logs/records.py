@@ -249,7 +249,11 @@ class Run(Record, kw_only=True):
         ),
     ]
     environment_differs: Annotated[
-        list[Text], about("the names of such variables that a process lacks, or has with another value than rank 0")
+        list[Text],
+        about(
+            "the names of such variables that a process lacks, or has with another value than rank 0; without "
+            "`PSM2_DEVICES`, which Open MPI 4 sets itself"
+        ),
     ] = []
     build: Build
     provenance: Provenance

@@ -209,7 +209,7 @@ def calls_of(trace):
         yield float(seconds), call
 
 
-def test_keeper_does_not_run_while_a_kernel_measures(tmp_path, openmpi):
+def test_keeper_only_looks_once_a_second_while_a_kernel_measures(tmp_path, openmpi):
     # Calls of messages would keep strace so busy that the keeper would wait for it.
     traced = "trace=!sched_yield,epoll_wait,process_vm_readv"
     command = [openmpi.mpirun, "-np", "2", "strace", "-qq", "-ff", "-ttt", "-s", "64", "--seccomp-bpf", "-e", traced]
