@@ -309,7 +309,8 @@ def problems_of_records(log: Log, expected: Iterable[Expected], *kinds: type[Rec
                 f"made; {RUN_AGAIN}",
             )
             return
-        yield from problems_of_fields(record, wanted.fields)
+        if wanted.fields:
+            yield from problems_of_fields(record, wanted.fields)
 
 
 def problems_of_fields(record: Record, planned: Mapping[str, object], part: Any = None) -> Iterator[Problem]:
@@ -344,4 +345,4 @@ def in_words(kind: type[Record], key: tuple) -> str:
 
 def by_sequence(log: Log, *kinds: type[Kind]) -> list[Kind]:
     """The records of some kinds in the order of the log."""
-    return sorted((record for kind in kinds for record in log.all(kind)), key=lambda record: record.sequence)
+    return sorted((record for kind in kinds for record in log.all(kind)), key=attrgetter("sequence"))

@@ -19,6 +19,7 @@ from coffeecup.postprocess.benchmarks.b_eff.records import (
     PlannedLoops,
     Stop,
 )
+from coffeecup.postprocess.benchmarks.b_eff.reduction import best_bandwidth
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.placement import number_stated
 from coffeecup.postprocess.logs.reader import Log
@@ -210,7 +211,7 @@ def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
 
 def of_checks(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     for view in views(log):
-        for check in checks(view, table[table["view"] == view.suffix]):
+        for check in checks(view, best_bandwidth(table[table["view"] == view.suffix])):
             if check.doubtful:
                 yield check.key, check.sentence
 

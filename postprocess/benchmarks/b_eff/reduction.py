@@ -129,8 +129,9 @@ def best_bandwidth(table: pd.DataFrame, column: str | list[str] = "bandwidth") -
     Raises ValueError where a log lacks one of the 6 ring and 30 random patterns (or as many as its plan takes, column
     `random_patterns`), or a pattern one of its 21 lengths: a mean over fewer is not b_eff.
     """
-    averaged = table[table["averaged"]]
-    best = averaged.groupby(["log", "group", "pattern", "message_bytes"], observed=True)[column].max()
+    by = ["log", "group", "pattern", "message_bytes"]
+    columns = [column] if isinstance(column, str) else column
+    best = table.loc[table["averaged"], [*by, *columns]].groupby(by, observed=True)[column].max()
     lengths = best.groupby(level=["log", "group", "pattern"], observed=True).size()
     patterns = lengths.groupby(level=["log", "group"], observed=True).size()
     wanted = patterns_wanted(table)

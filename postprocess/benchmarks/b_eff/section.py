@@ -55,6 +55,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     if score is None:
         return shown
     split = [(view, table[table["view"] == view.suffix], values_in(score, view.suffix)) for view in views(log)]
+    best = [(view, reduction.best_bandwidth(rows)) for view, rows, _ in split]
     parts = [values for door in doors().values() if (values := door.section(log, score, LABELS))]
     published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")
     return shown | {
@@ -69,9 +70,9 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         ),
         "own": {view.words: values for view, _, values in split},
         "groups": {
-            f"placement{view.suffix}": groups(rows) | {"meaning": meaning_of_ratio(view.log)} for view, rows, _ in split
+            f"placement{view.suffix}": groups(own) | {"meaning": meaning_of_ratio(view.log)} for view, own in best
         },
-        "inside": [f"{check.sentence}." for view, rows, _ in split for check in checks(view, rows)],
+        "inside": [f"{check.sentence}." for view, own in best for check in checks(view, own)],
         "methods": [method for method in METHODS if method in {method.name for method in log.plan.methods}],
         "grids": [row | {"view": view.name} for view, rows, _ in split for row in grids(view.log, rows)],
         "patterns": [row | {"view": view.name} for view, rows, _ in split for row in patterns(view.log, rows)],
@@ -121,10 +122,9 @@ def odd_processes(processes: int, values: dict[str, float]) -> list[str]:
     ]
 
 
-def groups(table: pd.DataFrame) -> dict[str, dict]:
+def groups(best: pd.Series) -> dict[str, dict]:
     """Ring and random patterns: averages in MByte/s over the lengths and at L_max, and the ratio of random order to
     rings."""
-    best = reduction.best_bandwidth(table)
     mean, at_l_max = (
         frame.droplevel("log").to_dict()
         for frame in (reduction.group_bandwidth(best), reduction.group_bandwidth_at_l_max(best))

@@ -10,7 +10,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks.b_eff.definition import ONE_RING
 from coffeecup.postprocess.benchmarks.b_eff.doors import Check, View
 from coffeecup.postprocess.benchmarks.b_eff.records import Pattern, Plan
-from coffeecup.postprocess.benchmarks.b_eff.reduction import best_bandwidth, pattern_bandwidth
+from coffeecup.postprocess.benchmarks.b_eff.reduction import pattern_bandwidth
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, digits
 
@@ -61,7 +61,7 @@ def noise(log: Log[Plan], best: pd.Series) -> Noise | None:
     return Noise(log.run.ranks, len(same), averaged, float(means.min()), float(means.max()))
 
 
-def checks(view: View, table: pd.DataFrame) -> Iterator[Check]:
+def checks(view: View, best: pd.Series) -> Iterator[Check]:
     """Whether patterns that are the same messages differ by more than the limit; nothing without such patterns."""
-    if found := noise(view.log, best_bandwidth(table)):
+    if found := noise(view.log, best):
         yield Check("noisy", found.sentence, found.high > SAME_AGREE * found.low)

@@ -10,7 +10,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks.b_eff.doors import Check, View
 from coffeecup.postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan
-from coffeecup.postprocess.benchmarks.b_eff.reduction import b_eff_at_l_max, best_bandwidth
+from coffeecup.postprocess.benchmarks.b_eff.reduction import b_eff_at_l_max
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
 from coffeecup.postprocess.show.words import digits
@@ -47,17 +47,17 @@ class Band:
         )
 
 
-def band(log: Log[Plan], table: pd.DataFrame) -> Band | None:
+def band(log: Log[Plan], best: pd.Series) -> Band | None:
     """Of a run in memory of the host of one node; the best repetition's copies."""
     copies = [record.copied_bytes / record.seconds[0] / MBYTE for record in log.all(MemoryCopy)]
     if not copies or len(log.run.hosts) > 1:
         return None
-    return Band(float(b_eff_at_l_max(best_bandwidth(table)).iloc[0]) / log.run.ranks, max(copies))
+    return Band(float(b_eff_at_l_max(best).iloc[0]) / log.run.ranks, max(copies))
 
 
-def checks(view: View, table: pd.DataFrame) -> Iterator[Check]:
+def checks(view: View, best: pd.Series) -> Iterator[Check]:
     """Copies are in memory of the host, whose metrics have no suffix."""
-    if not view.suffix and (found := band(view.log, table)):
+    if not view.suffix and (found := band(view.log, best)):
         yield Check("slower_than_copies", found.sentence, found.messages < found.lowest)
 
 
