@@ -18,10 +18,8 @@ def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
     if crowded := [host for host in hosts if len(host.ranks) > host.cores]:
         yield (
             "overcommitted",
-            (
-                f"Overcommitted: {len(crowded[0].ranks)} processes shared {crowded[0].cores} "
-                f"core{'s' * (crowded[0].cores > 1)} on {several(crowded)}"
-            ),
+            f"Overcommitted: {len(crowded[0].ranks)} processes shared {crowded[0].cores} "
+            f"core{'s' * (crowded[0].cores > 1)} on {several(crowded)}",
         )
     yield from of_placement(log)
     yield from of_activity(log)

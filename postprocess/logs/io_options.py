@@ -45,18 +45,14 @@ def of_read_shift(shift: ReadShift) -> Iterator[tuple[str, str]]:
     if shift == "node":
         yield (
             "read_shift",
-            (
-                "Every process read what a process of another node wrote (--read-shift), which the paper does not "
-                "require: compare it only with runs that did the same"
-            ),
+            "Every process read what a process of another node wrote (--read-shift), which the paper does not "
+            "require: compare it only with runs that did the same",
         )
     elif shift == "process":
         yield (
             "read_shift",
-            (
-                "Every process read what the next process wrote (--read-shift), on the same node and therefore through "
-                "the same page cache; the paper does not require it: compare it only with runs that did the same"
-            ),
+            "Every process read what the next process wrote (--read-shift), on the same node and therefore through "
+            "the same page cache; the paper does not require it: compare it only with runs that did the same",
         )
 
 
@@ -65,17 +61,13 @@ def of_memory_fill(log: Log, when: str) -> Iterator[tuple[str, str]]:
     for fill in log.all(MemoryFill):
         yield (
             "filled_memory",
-            (
-                f"{fill.share_percent} % of each node's memory was filled {when} (--fill-memory), which leaves less "
-                "room for the page cache; the paper does not require it: compare it only with runs that did the same"
-            ),
+            f"{fill.share_percent} % of each node's memory was filled {when} (--fill-memory), which leaves less "
+            "room for the page cache; the paper does not require it: compare it only with runs that did the same",
         )
         resident = sum(host.resident_bytes for host in fill.hosts) / sum(host.filled_bytes for host in fill.hosts)
         if resident < RESIDENT_SHARE:
             yield (
                 "fill_not_resident",
-                (
-                    f"Only {resident:.1%} of the filled memory was in physical memory when it was released: the page "
-                    "cache had more room than --fill-memory states. Switch swap space off, or choose a smaller share"
-                ),
+                f"Only {resident:.1%} of the filled memory was in physical memory when it was released: the page "
+                "cache had more room than --fill-memory states. Switch swap space off, or choose a smaller share",
             )

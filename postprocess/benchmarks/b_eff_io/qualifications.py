@@ -42,35 +42,26 @@ def broken_rules_of_request(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         if scheduled * partitions < TOP_CLUSTERS_SECONDS or partitions < 3:
             yield (
                 "scheduled_time",
-                (
-                    f"{digits(scheduled * partitions)} s were scheduled for {counted(partitions, 'partition')}; the "
-                    f"Top Clusters form takes {digits(TOP_CLUSTERS_SECONDS)} s for three. The values are not valid "
-                    "for comparison"
-                ),
+                f"{digits(scheduled * partitions)} s were scheduled for {counted(partitions, 'partition')}; the "
+                f"Top Clusters form takes {digits(TOP_CLUSTERS_SECONDS)} s for three. The values are not valid "
+                "for comparison",
             )
     elif scheduled < OFFICIAL_SECONDS:
         yield (
             "scheduled_time",
-            (
-                f"{digits(scheduled)} s were scheduled for a partition, less than {digits(OFFICIAL_SECONDS)} s "
-                "(15 minutes). The values are not valid for comparison"
-            ),
+            f"{digits(scheduled)} s were scheduled for a partition, less than {digits(OFFICIAL_SECONDS)} s "
+            "(15 minutes). The values are not valid for comparison",
         )
     if run.memory_source == "option":
         yield (
             "memory_by_option",
-            (
-                f"the memory of a node ({size(plan.node_memory_bytes)}) was set by an option, not detected on the "
-                "machine"
-            ),
+            f"the memory of a node ({size(plan.node_memory_bytes)}) was set by an option, not detected on the machine",
         )
     if plan.m_part_bytes != (rule := m_part_rule(plan.node_memory_bytes)):
         yield (
             "m_part",
-            (
-                f"M_PART is {size(plan.m_part_bytes)} where the rule max(2 MiB, memory of a node / 128), at most 1 "
-                f"GiB, gives {size(rule)}"
-            ),
+            f"M_PART is {size(plan.m_part_bytes)} where the rule max(2 MiB, memory of a node / 128), at most 1 "
+            f"GiB, gives {size(rule)}",
         )
 
 
@@ -79,19 +70,15 @@ def broken_rules_of_measurement(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if short := [r for r in log.all(Measurement) if r.ended_by == "space" and r.type in TYPES]:
         yield (
             "space_limit",
-            (
-                f"{counted(len(short), 'pattern')} ended before their time, because the files may take no more than "
-                f"{size(plan.space_limit_bytes)}"
-            ),
+            f"{counted(len(short), 'pattern')} ended before their time, because the files may take no more than "
+            f"{size(plan.space_limit_bytes)}",
         )
     if cut := [r for r in log.all(Measurement) if r.ended_by == "overrun" and r.type in TYPES]:
         yield (
             "overrun",
-            (
-                f"{counted(len(cut), 'measurement')} of types 3 and 4 left out calls, because the run would have "
-                "taken more than twice its scheduled time; run it on a machine that does nothing else, or schedule "
-                "more time"
-            ),
+            f"{counted(len(cut), 'measurement')} of types 3 and 4 left out calls, because the run would have "
+            "taken more than twice its scheduled time; run it on a machine that does nothing else, or schedule "
+            "more time",
         )
 
 
@@ -111,10 +98,8 @@ def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if plan.file_pointers == "individual":
         yield (
             "individual_pointers",
-            (
-                "Type shared was measured without shared file pointers, by the variant with individual pointers and "
-                "a strided view: do not compare it with runs that used them"
-            ),
+            "Type shared was measured without shared file pointers, by the variant with individual pointers and "
+            "a strided view: do not compare it with runs that used them",
         )
     if plan.termination == "per-access":
         yield (
@@ -148,11 +133,9 @@ def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         )
         yield (
             "cache_affected",
-            (
-                f"Cache-affected: {' and '.join(affected)} accessed less than {CACHE_FACTOR} times the file system's "
-                f"cache, so part of it went to memory and not to disk ({counted(most, 'process')}: {amounts}; needed "
-                f"{size(need[most])} each)"
-            ),
+            f"Cache-affected: {' and '.join(affected)} accessed less than {CACHE_FACTOR} times the file system's "
+            f"cache, so part of it went to memory and not to disk ({counted(most, 'process')}: {amounts}; needed "
+            f"{size(need[most])} each)",
         )
     yield from of_eviction(log)
 
@@ -214,10 +197,8 @@ def of_time(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if len(stopped):
         yield (
             "not_all_accessed",
-            (
-                f"{counted(len(stopped), 'pattern')} of rewrite and read reached the time limit before all data that "
-                "was written had been accessed again"
-            ),
+            f"{counted(len(stopped), 'pattern')} of rewrite and read reached the time limit before all data that "
+            "was written had been accessed again",
         )
 
 
@@ -226,10 +207,8 @@ def of_data(check: DataCheck, which: str) -> Iterator[tuple[str, str]]:
     if check.checked_bytes < check.read_bytes:
         yield (
             "partly_checked",
-            (
-                f"{check.checked_bytes / check.read_bytes:.1%} of the bytes read were checked: those that "
-                "every pattern read last; --check-all checks all"
-            ),
+            f"{check.checked_bytes / check.read_bytes:.1%} of the bytes read were checked: those that "
+            "every pattern read last; --check-all checks all",
         )
     elif which == "all":
         yield (

@@ -26,10 +26,8 @@ def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if crowded := [host for host in run.hosts if len(host.ranks) > host.cores]:
         yield (
             "overcommitted",
-            (
-                f"{len(crowded[0].ranks)} processes shared {crowded[0].cores} core{'s' * (crowded[0].cores > 1)} on "
-                f"{several(crowded)}; the paper asks for as many processors as processes"
-            ),
+            f"{len(crowded[0].ranks)} processes shared {crowded[0].cores} core{'s' * (crowded[0].cores > 1)} on "
+            f"{several(crowded)}; the paper asks for as many processors as processes",
         )
     in_memory = run.tested_filesystem.type in MEMORY_FILE_SYSTEMS
     if (in_memory or not log.plan.direct) and (holding := hosts_that_hold_their_part(log)):
@@ -50,10 +48,8 @@ def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if shortest < OFFICIAL_SECONDS:
         yield (
             "short_run",
-            (
-                f"a repetition took {seconds(shortest)}, an official one takes at least {seconds(OFFICIAL_SECONDS)}: "
-                "shorter ones show passing conditions more than the file system (choose a larger --input)"
-            ),
+            f"a repetition took {seconds(shortest)}, an official one takes at least {seconds(OFFICIAL_SECONDS)}: "
+            "shorter ones show passing conditions more than the file system (choose a larger --input)",
         )
 
 

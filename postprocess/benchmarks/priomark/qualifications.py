@@ -65,10 +65,8 @@ def of_parts(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     missing = left_out(log)
     yield (
         "parts",
-        (
-            f"The total is the mean of {listed(ran)} under the workload {plan.workload}"
-            f"{f'; without {listed(missing)}' if missing else ''}: compare it with totals of the same workload only"
-        ),
+        f"The total is the mean of {listed(ran)} under the workload {plan.workload}"
+        f"{f'; without {listed(missing)}' if missing else ''}: compare it with totals of the same workload only",
     )
     if plan.interfaces:
         loaded = listed(f"{entry.name} (SHA-256 {entry.sha256[:16]}...)" for entry in plan.interfaces)
@@ -99,21 +97,17 @@ def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if len(reads):
         yield (
             "cache_affected",
-            (
-                f"Cache-affected: {listed(reads['benchmark'].unique())} read files of at most "
-                f"{size(int(reads['process_bytes'].max()) * log.run.ranks)} together, which the "
-                f"{'cache' if log.plan.cache_bytes else 'memory'} of {size(memory)} holds, and they were not evicted "
-                "from it before: part of the reads, or all, came from there"
-            ),
+            f"Cache-affected: {listed(reads['benchmark'].unique())} read files of at most "
+            f"{size(int(reads['process_bytes'].max()) * log.run.ranks)} together, which the "
+            f"{'cache' if log.plan.cache_bytes else 'memory'} of {size(memory)} holds, and they were not evicted "
+            "from it before: part of the reads, or all, came from there",
         )
     loaded = [entry.name for entry in log.plan.interfaces]  # what their writes do is unknown
     if len(written := cached[(cached["write_calls"] > 0) & ~cached["method"].isin(loaded)]):
         yield (
             "cached_writes",
-            (
-                f"Latencies of writes in {listed(written['benchmark'].unique())} are those of copies into the page "
-                "cache; the bandwidths hold the time until the data was written out"
-            ),
+            f"Latencies of writes in {listed(written['benchmark'].unique())} are those of copies into the page "
+            "cache; the bandwidths hold the time until the data was written out",
         )
 
 
@@ -159,10 +153,8 @@ def of_overlap(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if len(short := table[table["covered"] < 1]):
         yield (
             "not_covered",
-            (
-                f"In {counted(len(short), 'measurement')} of {listed(short['benchmark'].unique())} the calculation "
-                "ended before the transfer: ACL and ABL are too small there"
-            ),
+            f"In {counted(len(short), 'measurement')} of {listed(short['benchmark'].unique())} the calculation "
+            "ended before the transfer: ACL and ABL are too small there",
         )
 
 
@@ -170,10 +162,8 @@ def of_time(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if len(short := table[table["elapsed_seconds"] < SHORT_SECONDS]):
         yield (
             "short",
-            (
-                f"{counted(len(short), 'measurement')} of {len(table)} took less than {SHORT_SECONDS * 1e3:.0f} ms: "
-                "too short to be reproduced; give the workload more data"
-            ),
+            f"{counted(len(short), 'measurement')} of {len(table)} took less than {SHORT_SECONDS * 1e3:.0f} ms: "
+            "too short to be reproduced; give the workload more data",
         )
 
 
