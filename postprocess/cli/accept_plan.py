@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coffeecup.postprocess.cli.accept import ContractFile
-from coffeecup.postprocess.cli.accept_risk import (
-    Draws,
-    NightScatter,
-    NoiseFile,
-    Refused,
-    Scatter,
-    Seed,
-    SessionCount,
-    Sessions,
-    Since,
-    Until,
-    fraction,
-    noise_of,
-)
+from coffeecup.postprocess.cli.accept_risk import Assumptions, fraction
 from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, as_usage, exit_codes, print_json, write_figures
+from coffeecup.postprocess.cli.selection import takes
 
 if TYPE_CHECKING:
     from coffeecup.postprocess.acceptance.contract import Contract
@@ -70,23 +58,15 @@ def hours_of(agreed: "Contract", stated: list[str]) -> dict[str, float]:
         2: USAGE + ", an invalid contract, or unknown noise",
     }
 )
+@takes(Assumptions)
 def plan(
+    assumptions: Assumptions,
     contract: ContractFile,
     supplier: Supplier = 5.0,
     centre: Centre = 5.0,
     below: Below = 5.0,
     most_runs: MostRuns = 100,
     node_hours: NodeHours = None,
-    history: Sessions = None,
-    since: Since = None,
-    until: Until = None,
-    noise: NoiseFile = None,
-    scatter: Scatter = None,
-    night_scatter: NightScatter = 0.0,
-    sessions: SessionCount = 1,
-    refused: Refused = 0.0,
-    draws: Draws = 4000,
-    seed: Seed = 0,
     figures: Figures = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,7 +75,6 @@ def plan(
     from coffeecup.postprocess.acceptance.contract import ContractError, read_contract
     from coffeecup.postprocess.acceptance.plan import Wanted
     from coffeecup.postprocess.acceptance.plan import plan as planned
-    from coffeecup.postprocess.acceptance.risk import Assumed
     from coffeecup.postprocess.reports import contract_plan
 
     with as_usage(ContractError):
@@ -103,8 +82,7 @@ def plan(
     risks = fraction("--supplier", supplier, 50), fraction("--centre", centre, 50)
     if not (min(risks) > 0 and 0 < below < 100):
         raise typer.BadParameter("--supplier, --centre and --below must be above 0, and --below below 100")
-    known = noise_of(agreed, history, since, until, noise, scatter, night_scatter)
-    assumed = Assumed(known, sessions, fraction("--refused", refused), draws, seed)
+    assumed = assumptions.assumed(agreed)
     found = planned(agreed, assumed, Wanted(*risks, below, most_runs), hours_of(agreed, node_hours or []))
     if as_json:
         print_json(contract_plan.as_object(found, assumed))

@@ -164,19 +164,21 @@ def matching(table: "pd.DataFrame", name: str, values: list[str] | None) -> "pd.
 
 
 def reads_sessions(*left_out: str) -> Callable:
-    """Decorator: the first parameter of the command is a Selection, and its fields become an argument and options of
-    the command, except those that are left out."""
+    """Decorator: the first parameter of the command is a Selection; see takes()."""
+    return takes(Selection, *left_out)
+
+
+def takes(kind: type, *left_out: str) -> Callable:
+    """Decorator: the first parameter of the command is a `kind`, a dataclass, whose fields become arguments and options
+    of the command, except those that are left out."""
 
     def decorate(command: Callable) -> Callable:
-        fields = {
-            name: field for name, field in inspect.signature(Selection).parameters.items() if name not in left_out
-        }
+        fields = {name: field for name, field in inspect.signature(kind).parameters.items() if name not in left_out}
         _, *own = inspect.signature(command).parameters.values()
 
         @wraps(command)
         def run(**given):
-            selection = Selection(**{name: given.pop(name) for name in fields})
-            return command(selection, **given)
+            return command(kind(**{name: given.pop(name) for name in fields}), **given)
 
         parameters = [field.replace(kind=field.KEYWORD_ONLY) for field in (*fields.values(), *own)]
         run.__dict__.pop("__wrapped__")

@@ -4,14 +4,13 @@
 import math
 from collections.abc import Iterator
 
-import matplotlib
 import pandas as pd
 import yaml
 
 from coffeecup.postprocess.acceptance.contract import Clause
 from coffeecup.postprocess.acceptance.plan import ANY_PRICE, Plan, Proposal
 from coffeecup.postprocess.acceptance.risk import Assumed, Chance
-from coffeecup.postprocess.reports.risks import WHOLE, assumptions, percent
+from coffeecup.postprocess.reports.risks import AXES, WHOLE, assumptions, characteristic, percent
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.terminal import rendered, simple_table
@@ -148,21 +147,12 @@ def figure(plan: Plan) -> Figure:
             for chance in chances
             if chance.name is None
         ],
-        columns=["contract", "percent_better", "passes_percent"],
+        columns=["contract", *AXES],
     )
-    with matplotlib.rc_context(plots.LOOK):
-        drawn, [axes] = plots.canvas(8.6, 3.9)
-        for (label, rows), colour, marker in zip(data.groupby("contract"), (plots.VERMILION, plots.BLUE), "os"):
-            axes.plot(rows["percent_better"], rows["passes_percent"], color=colour, marker=marker, label=str(label))
-        axes.axvline(0, color=plots.GREY, linewidth=0.8)
-        axes.axvline(-plan.wanted.below, color=plots.GREY, linewidth=0.8, linestyle=":")
-        axes.set_ylim(-2, 102)
-        axes.set_xlabel("true value, percent better than the bound")
-        axes.set_ylabel("acceptances that pass, %")
-        axes.legend(loc="best")
     description = (
         "How many acceptances pass for a machine whose true values are so much better or worse than the bounds: by the "
         "contract as it is, and as `coffeecup accept plan` proposes it. The dotted line is the slow machine that has "
         "to fail."
     )
+    drawn = characteristic(data, [(plots.VERMILION, "o"), (plots.BLUE, "s")], -plan.wanted.below)
     return Figure("plan", "Contract as agreed and as proposed", description, data, drawn)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The risks of a contract (acceptance.risk) as text, as JSON and as a figure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import matplotlib
 import pandas as pd
@@ -15,6 +15,7 @@ from coffeecup.postprocess.show.words import counted, printable
 
 WHOLE = "whole contract"
 WIDTH = 118
+AXES = ["percent_better", "passes_percent"]
 COLOURS = (plots.BLUE, plots.VERMILION, plots.GREEN, plots.ORANGE, plots.PURPLE, plots.SKY, plots.BROWN)
 
 
@@ -96,21 +97,31 @@ def figure(chances: list[Chance]) -> Figure:
     """The operating characteristic: a line for the whole contract and one for each clause."""
     data = pd.DataFrame(
         [(chance.name or WHOLE, chance.percent, 100 * chance.value) for chance in chances],
-        columns=["clause", "percent_better", "passes_percent"],
+        columns=["clause", *AXES],
     )
-    with matplotlib.rc_context(plots.LOOK):
-        drawn, [axes] = plots.canvas(8.6, 3.9)
-        for number, (name, rows) in enumerate(data.groupby("clause", sort=False)):
-            one = name == WHOLE
-            colour, marker = plots.BLACK if one else COLOURS[number % len(COLOURS)], "os^Dv<>"[number % 7]
-            axes.plot(rows["percent_better"], rows["passes_percent"], color=colour, marker=marker, label=str(name))
-        axes.axvline(0, color=plots.GREY, linewidth=0.8)
-        axes.set_ylim(-2, 102)
-        axes.set_xlabel("true value, percent better than the bound")
-        axes.set_ylabel("acceptances that pass, %")
-        axes.legend(loc="best")
+    looks = [
+        (plots.BLACK if name == WHOLE else COLOURS[number % len(COLOURS)], "os^Dv<>"[number % 7])
+        for number, name in enumerate(data["clause"].unique())
+    ]
     description = (
         "How many acceptances pass for a machine whose true values are so much better or worse than the bounds. Right "
         "of 0, what is missing to 100 % is the supplier's risk; left of 0, the line is the centre's risk."
     )
+    drawn = characteristic(data, looks, 0.0)
     return Figure("operating-characteristic", "Operating characteristic", description, data, drawn)
+
+
+def characteristic(data: pd.DataFrame, looks: Sequence[tuple[str, str]], marked: float) -> plots.Canvas:
+    """How many acceptances pass over how much better a machine is than the bounds: a line for each name in the first
+    column, the others are AXES; `looks` are their colours and markers. The bound and `marked` percent are marked."""
+    with matplotlib.rc_context(plots.LOOK):
+        drawn, [axes] = plots.canvas(8.6, 3.9)
+        for (name, rows), (colour, marker) in zip(data.groupby(data.columns[0], sort=False), looks):
+            axes.plot(*(rows[column] for column in AXES), color=colour, marker=marker, label=str(name))
+        axes.axvline(0, color=plots.GREY, linewidth=0.8)
+        axes.axvline(marked, color=plots.GREY, linewidth=0.8, linestyle=":")
+        axes.set_ylim(-2, 102)
+        axes.set_xlabel("true value, percent better than the bound")
+        axes.set_ylabel("acceptances that pass, %")
+        axes.legend(loc="best")
+    return drawn
