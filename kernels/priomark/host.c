@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
 #include "fail.h"
 #include "memory.h"
 #include "page_cache.h"
@@ -32,15 +31,6 @@ static const struct values *values_of(const struct priomark *run, const char *ke
          key);
 }
 
-static const struct values *value_of(const struct priomark *run, const char *key, int i)
-{
-    const struct values *values = values_of(run, key);
-    if (i < 0 || i >= values->count)
-        fail("%s reads value %d of '%s', which has %d values; fix the sub-benchmark", run->group->benchmark->name, i,
-             key, values->count);
-    return values;
-}
-
 int priomark_count(const struct priomark *run, const char *key)
 {
     return values_of(run, key)->count;
@@ -48,17 +38,17 @@ int priomark_count(const struct priomark *run, const char *key)
 
 int64_t priomark_number(const struct priomark *run, const char *key, int i)
 {
-    return value_of(run, key, i)->number[i];
+    return values_of(run, key)->number[i];
 }
 
 double priomark_share(const struct priomark *run, const char *key, int i)
 {
-    return value_of(run, key, i)->share[i];
+    return values_of(run, key)->share[i];
 }
 
 const char *priomark_text(const struct priomark *run, const char *key, int i)
 {
-    return value_of(run, key, i)->text[i];
+    return values_of(run, key)->text[i];
 }
 
 void priomark_refuse(const struct priomark *run, const char *key, const char *format, ...)
@@ -72,13 +62,6 @@ void priomark_refuse(const struct priomark *run, const char *key, const char *fo
     refuse("%s:%d: %s: %s", run->workload->path, line ? line : run->group->line, run->group->benchmark->name, message);
 }
 
-static bool is_name(const char *text)
-{
-    const size_t length = text ? strlen(text) : 0;
-    return length > 0 && length < NAME_LENGTH && text[0] != '_' && text[0] != '-' &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
-}
-
 void priomark_add(struct priomark *run, const struct priomark_case *added)
 {
     if (run->cases == run->room) {
@@ -87,9 +70,6 @@ void priomark_add(struct priomark *run, const struct priomark_case *added)
     }
     if (run->cases == MOST_CASES)
         priomark_refuse(run, NULL, "more than %d cases; shorten the lists and ranges", MOST_CASES);
-    if (!is_name(added->pattern) || !is_name(added->method) || added->process_bytes < 1 || added->block_bytes < 0)
-        fail("%s adds a case with an invalid pattern, method or size; fix the sub-benchmark",
-             run->group->benchmark->name);
     run->planned[run->cases++] = (struct planned){*added, run->group};
 }
 
@@ -172,8 +152,6 @@ void priomark_phase(struct priomark *run, enum priomark_phase phase, double seco
 void priomark_value(struct priomark *run, const char *name, double value)
 {
     struct notes *notes = &run->notes;
-    if (!is_name(name))
-        fail("%s notes a value with an invalid name; fix the sub-benchmark", run->group->benchmark->name);
     if (notes->values == MOST_NOTED_VALUES)
         fail("%s notes more than %d values; fix the sub-benchmark", run->group->benchmark->name, MOST_NOTED_VALUES);
     snprintf(notes->value[notes->values].name, NAME_LENGTH, "%s", name);
@@ -205,36 +183,4 @@ void priomark_evict(struct priomark *run, const char *path)
         priomark_fail(run, "cannot evict '%s' from the page cache: %s; set evict = false in the workload", path,
                       strerror(error));
     run->notes.evicted = true;
-}
-
-bool priomark_checks(const struct priomark *run)
-{
-    return run->workload->check;
-}
-
-void priomark_fill(char *data, size_t bytes, uint32_t source, uint64_t position)
-{
-    data_fill(data, bytes, source, position);
-}
-
-void priomark_verify(struct priomark *run, const char *data, size_t bytes, uint32_t source, uint64_t position,
-                     const char *path)
-{
-    size_t first;
-    const size_t wrong = data_count_wrong(data, bytes, source, position, &first);
-    if (wrong)
-        priomark_fail(run,
-                      "%zu of %zu bytes of '%s' were read wrong, the first at offset %" PRIu64
-                      "; have the file system examined",
-                      wrong, bytes, path, position + first);
-}
-
-char *priomark_allocate(size_t bytes)
-{
-    return buffer_allocate(bytes);
-}
-
-void priomark_release(char *buffer, size_t bytes)
-{
-    buffer_free(buffer, bytes);
 }

@@ -114,36 +114,7 @@ void priomark_path(const struct priomark *run, char *path, size_t path_bytes, co
 /* Evicts a file from this node's page cache if the workload requires it (`evict`). Call it before priomark_begin(). */
 void priomark_evict(struct priomark *run, const char *path);
 
-/* Whether data that is read must be checked; the data of `source` at a position; and the check, outside the timed
- * region: a wrong byte ends the run with a line that states `path` and offset. */
-bool priomark_checks(const struct priomark *run);
-void priomark_fill(char *data, size_t bytes, uint32_t source, uint64_t position);
-void priomark_verify(struct priomark *run, const char *data, size_t bytes, uint32_t source, uint64_t position,
-                     const char *path);
-
-/* A page-aligned buffer whose pages exist. */
-char *priomark_allocate(size_t bytes);
-void priomark_release(char *buffer, size_t bytes);
-
 /* Ends the run with one line; the log is closed as failed. On any process. */
 void priomark_fail(struct priomark *run, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
-
-/* --- I/O at the same time as a calculation ------------------------------------------------------------------------ */
-
-/* One request that is started, polled and finished. `start` may block. */
-struct priomark_transfer {
-    enum priomark_operation operation;
-    int64_t bytes;
-    void (*start)(void *context);
-    bool (*done)(void *context); /* true when the request is complete */
-    void (*finish)(void *context);
-    void *context;
-};
-
-/* Measures the transfer alone, a calculation alone, and both at the same time, and notes the values io_alone_seconds,
- * io_overlapped_seconds, calculation_alone_seconds, calculation_overlapped_seconds and covered (1 if the calculation
- * was at least as long as the transfer). Called instead of begin, end and request: the time of the case is that of the
- * transfer at the same time as the calculation. `prepare` (may be NULL) is called before each transfer. Collective. */
-void priomark_overlap(struct priomark *run, const struct priomark_transfer *transfer, void (*prepare)(void *context));
 
 #endif

@@ -11,10 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data.h"
 #include "fail.h"
 #include "host.h"
 #include "interfaces.h"
 #include "layout.h"
+#include "memory.h"
 #include "peers.h"
 
 enum { FILL_BYTES = 1 << 20 };
@@ -66,13 +68,20 @@ static uint32_t source_of(const struct priomark_file *file, int pass)
 
 void file_fill_block(const struct priomark_file *file, char *data, int64_t block, int pass)
 {
-    priomark_fill(data, (size_t)file->block_bytes, source_of(file, pass), (uint64_t)(block * file->block_bytes));
+    data_fill(data, (size_t)file->block_bytes, source_of(file, pass), (uint64_t)(block * file->block_bytes));
 }
 
 void file_verify_block(const struct priomark_file *file, const char *data, int64_t block, int pass)
 {
-    priomark_verify(file->run, data, (size_t)file->block_bytes, source_of(file, pass),
-                    (uint64_t)(block * file->block_bytes), file->path);
+    const size_t bytes = (size_t)file->block_bytes;
+    const uint64_t offset = (uint64_t)(block * file->block_bytes);
+    size_t first;
+    const size_t wrong = data_count_wrong(data, bytes, source_of(file, pass), offset, &first);
+    if (wrong)
+        priomark_fail(file->run,
+                      "%zu of %zu bytes of '%s' were read wrong, the first at offset %" PRIu64
+                      "; have the file system examined",
+                      wrong, bytes, file->path, offset + first);
     file->run->checked_bytes += file->block_bytes;
 }
 
@@ -155,7 +164,7 @@ static bool is_full(const struct priomark_file *file)
 /* Fills contiguous blocks in large pieces through the page cache, whatever is measured afterwards. */
 static void fill_by_posix(struct priomark_file *file)
 {
-    char *data = priomark_allocate(FILL_BYTES + (size_t)file->block_bytes);
+    char *data = buffer_allocate(FILL_BYTES + (size_t)file->block_bytes);
     const int64_t piece_blocks = file->block_bytes < FILL_BYTES ? FILL_BYTES / file->block_bytes : 1;
     file->descriptor = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (file->descriptor < 0)
@@ -167,14 +176,14 @@ static void fill_by_posix(struct priomark_file *file)
             count = piece_blocks;
         if (count > file->blocks - block)
             count = file->blocks - block;
-        priomark_fill(data, (size_t)(count * file->block_bytes), source_of(file, PREPARED),
-                      (uint64_t)(block * file->block_bytes));
+        data_fill(data, (size_t)(count * file->block_bytes), source_of(file, PREPARED),
+                  (uint64_t)(block * file->block_bytes));
         posix_write(file, data, count * file->block_bytes, block_offset(file, block));
         block += count;
     }
     if (fsync(file->descriptor) != 0 || close(file->descriptor) != 0)
         posix_stop(file, "synchronise", errno);
-    priomark_release(data, FILL_BYTES + (size_t)file->block_bytes);
+    buffer_free(data, FILL_BYTES + (size_t)file->block_bytes);
 }
 
 /* `file` may be a copy: it is changed. */
@@ -216,14 +225,14 @@ static void write_blocks(struct priomark_file *file, char *data)
 static void fill_by_interface(const struct priomark_file *file)
 {
     struct priomark_file filled = *file;
-    char *data = priomark_allocate((size_t)file->block_bytes);
+    char *data = buffer_allocate((size_t)file->block_bytes);
     file_remove(file);
     priomark_barrier(file->run);
     open_by_interface(&filled, true);
     write_blocks(&filled, data);
     filled.interface->sync(&filled);
     filled.interface->close(&filled);
-    priomark_release(data, (size_t)file->block_bytes);
+    buffer_free(data, (size_t)file->block_bytes);
 }
 
 void file_fill(struct priomark_file *file)
@@ -262,7 +271,7 @@ static void prepare(struct priomark_file *file, const struct priomark_case *now,
     file_choose_written(file, now);
     if (pattern->creates)
         file_remove(file);
-    else if (!file->interface->plain || priomark_checks(file->run) || file->run->shift || !is_full(file))
+    else if (!file->interface->plain || file->run->workload->check || file->run->shift || !is_full(file))
         file_fill(file);
     priomark_barrier(file->run);
     if (pattern->creates)
@@ -296,7 +305,7 @@ static void measure_requests(struct priomark_file *file, const struct priomark_c
     struct order order = order_start(file->run, now);
     priomark_begin(file->run);
     const double start = priomark_now();
-    if (priomark_checks(file->run))
+    if (file->run->workload->check)
         checked_requests(file, &order, data);
     else
         timed_requests(file, &order, data);
@@ -315,7 +324,7 @@ void measure_blocks(struct priomark *run, const struct priomark_case *now)
     struct priomark_file measured = file_of_case(run, now), *file = &measured;
     const struct pattern *pattern = find_pattern(now->pattern);
     const bool is_file = now->target != PRIOMARK_ON_DEVICE;
-    char *data = priomark_allocate((size_t)file->block_bytes);
+    char *data = buffer_allocate((size_t)file->block_bytes);
     if (is_file)
         prepare(file, now, pattern);
     else
@@ -323,10 +332,10 @@ void measure_blocks(struct priomark *run, const struct priomark_case *now)
     file_fill_block(file, data, 0, REWRITTEN);
     priomark_barrier(run);
     file_open(file, pattern->creates);
-    if (!is_file && priomark_checks(run))
+    if (!is_file && run->workload->check)
         write_blocks(file, data);
     measure_requests(file, now, data);
-    if (priomark_checks(run))
+    if (run->workload->check)
         verify_all(file, now, data);
     file_close(file);
     if (is_file)
@@ -338,5 +347,5 @@ void measure_blocks(struct priomark *run, const struct priomark_case *now)
     const bool is_last = now->number == LAST_OF_FILE && run->repetition == run->workload->repetitions;
     if (is_file && !run->keep && (is_last || !file->interface->plain))
         file_remove(file);
-    priomark_release(data, (size_t)file->block_bytes);
+    buffer_free(data, (size_t)file->block_bytes);
 }

@@ -14,6 +14,7 @@ struct opened {
     MPI_File file;
     int64_t pointer; /* the individual file pointer */
     MPI_Request request;
+    MPI_Status status;
     enum priomark_operation operation; /* of the request */
     int64_t bytes;
 };
@@ -26,12 +27,12 @@ static void check(const struct priomark_file *file, int code, const char *what)
 }
 
 /* Some libraries report a full disk only by a short count. */
-static void finish_call(const struct priomark_file *file, int code, MPI_Status *status, int64_t bytes,
-                        enum priomark_operation operation)
+static void finish_call(const struct priomark_file *file, int code, int64_t bytes, enum priomark_operation operation)
 {
+    const struct opened *opened = file->own;
     int count = 0;
     check(file, code, operation_names[operation]);
-    MPI_CHECK(MPI_Get_count(status, MPI_BYTE, &count));
+    MPI_CHECK(MPI_Get_count(&opened->status, MPI_BYTE, &count));
     if (count != bytes)
         stop_short(file, operation_names[operation], count, bytes);
 }
@@ -60,48 +61,39 @@ static void mpi_io_close(struct priomark_file *file)
 
 /* --- individual file pointers: a call advances the pointer, so it is set only if blocks are not contiguous -------- */
 
-static void point_at(struct priomark_file *file, int64_t offset, int64_t bytes)
+static struct opened *point_at(struct priomark_file *file, int64_t offset, int64_t bytes)
 {
     struct opened *opened = file->own;
     if (opened->pointer != offset)
         check(file, MPI_File_seek(opened->file, offset, MPI_SEEK_SET), "set the pointer of");
     opened->pointer = offset + bytes;
+    return opened;
 }
 
 static void individual_read(struct priomark_file *file, char *data, int64_t bytes, int64_t offset)
 {
-    struct opened *opened = file->own;
-    MPI_Status status;
-    point_at(file, offset, bytes);
-    const int code = MPI_File_read(opened->file, data, (int)bytes, MPI_BYTE, &status);
-    finish_call(file, code, &status, bytes, PRIOMARK_READ);
+    struct opened *opened = point_at(file, offset, bytes);
+    finish_call(file, MPI_File_read(opened->file, data, (int)bytes, MPI_BYTE, &opened->status), bytes, PRIOMARK_READ);
 }
 
 static void individual_write(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
 {
-    struct opened *opened = file->own;
-    MPI_Status status;
-    point_at(file, offset, bytes);
-    const int code = MPI_File_write(opened->file, data, (int)bytes, MPI_BYTE, &status);
-    finish_call(file, code, &status, bytes, PRIOMARK_WRITE);
+    struct opened *opened = point_at(file, offset, bytes);
+    finish_call(file, MPI_File_write(opened->file, data, (int)bytes, MPI_BYTE, &opened->status), bytes, PRIOMARK_WRITE);
 }
 
 static void individual_read_all(struct priomark_file *file, char *data, int64_t bytes, int64_t offset)
 {
-    struct opened *opened = file->own;
-    MPI_Status status;
-    point_at(file, offset, bytes);
-    const int code = MPI_File_read_all(opened->file, data, (int)bytes, MPI_BYTE, &status);
-    finish_call(file, code, &status, bytes, PRIOMARK_READ);
+    struct opened *opened = point_at(file, offset, bytes);
+    finish_call(file, MPI_File_read_all(opened->file, data, (int)bytes, MPI_BYTE, &opened->status), bytes,
+                PRIOMARK_READ);
 }
 
 static void individual_write_all(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
 {
-    struct opened *opened = file->own;
-    MPI_Status status;
-    point_at(file, offset, bytes);
-    const int code = MPI_File_write_all(opened->file, data, (int)bytes, MPI_BYTE, &status);
-    finish_call(file, code, &status, bytes, PRIOMARK_WRITE);
+    struct opened *opened = point_at(file, offset, bytes);
+    finish_call(file, MPI_File_write_all(opened->file, data, (int)bytes, MPI_BYTE, &opened->status), bytes,
+                PRIOMARK_WRITE);
 }
 
 /* --- explicit offsets --------------------------------------------------------------------------------------------- */
@@ -109,40 +101,35 @@ static void individual_write_all(struct priomark_file *file, const char *data, i
 static void explicit_read(struct priomark_file *file, char *data, int64_t bytes, int64_t offset)
 {
     struct opened *opened = file->own;
-    MPI_Status status;
-    const int code = MPI_File_read_at(opened->file, offset, data, (int)bytes, MPI_BYTE, &status);
-    finish_call(file, code, &status, bytes, PRIOMARK_READ);
+    const int code = MPI_File_read_at(opened->file, offset, data, (int)bytes, MPI_BYTE, &opened->status);
+    finish_call(file, code, bytes, PRIOMARK_READ);
 }
 
 static void explicit_write(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
 {
     struct opened *opened = file->own;
-    MPI_Status status;
-    const int code = MPI_File_write_at(opened->file, offset, data, (int)bytes, MPI_BYTE, &status);
-    finish_call(file, code, &status, bytes, PRIOMARK_WRITE);
+    const int code = MPI_File_write_at(opened->file, offset, data, (int)bytes, MPI_BYTE, &opened->status);
+    finish_call(file, code, bytes, PRIOMARK_WRITE);
 }
 
 static void explicit_read_all(struct priomark_file *file, char *data, int64_t bytes, int64_t offset)
 {
     struct opened *opened = file->own;
-    MPI_Status status;
-    const int code = MPI_File_read_at_all(opened->file, offset, data, (int)bytes, MPI_BYTE, &status);
-    finish_call(file, code, &status, bytes, PRIOMARK_READ);
+    const int code = MPI_File_read_at_all(opened->file, offset, data, (int)bytes, MPI_BYTE, &opened->status);
+    finish_call(file, code, bytes, PRIOMARK_READ);
 }
 
 static void explicit_write_all(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
 {
     struct opened *opened = file->own;
-    MPI_Status status;
-    const int code = MPI_File_write_at_all(opened->file, offset, data, (int)bytes, MPI_BYTE, &status);
-    finish_call(file, code, &status, bytes, PRIOMARK_WRITE);
+    const int code = MPI_File_write_at_all(opened->file, offset, data, (int)bytes, MPI_BYTE, &opened->status);
+    finish_call(file, code, bytes, PRIOMARK_WRITE);
 }
 
 /* --- nonblocking requests ----------------------------------------------------------------------------------------- */
 
-static struct opened *note_request(struct priomark_file *file, enum priomark_operation operation, int64_t bytes)
+static struct opened *note_request(struct opened *opened, enum priomark_operation operation, int64_t bytes)
 {
-    struct opened *opened = file->own;
     opened->operation = operation;
     opened->bytes = bytes;
     return opened;
@@ -151,8 +138,7 @@ static struct opened *note_request(struct priomark_file *file, enum priomark_ope
 static void start_individual(struct priomark_file *file, enum priomark_operation operation, char *data, int64_t bytes,
                              int64_t offset)
 {
-    struct opened *opened = note_request(file, operation, bytes);
-    point_at(file, offset, bytes);
+    struct opened *opened = note_request(point_at(file, offset, bytes), operation, bytes);
     const int code = operation == PRIOMARK_READ
                          ? MPI_File_iread(opened->file, data, (int)bytes, MPI_BYTE, &opened->request)
                          : MPI_File_iwrite(opened->file, data, (int)bytes, MPI_BYTE, &opened->request);
@@ -162,7 +148,7 @@ static void start_individual(struct priomark_file *file, enum priomark_operation
 static void start_explicit(struct priomark_file *file, enum priomark_operation operation, char *data, int64_t bytes,
                            int64_t offset)
 {
-    struct opened *opened = note_request(file, operation, bytes);
+    struct opened *opened = note_request(file->own, operation, bytes);
     const int code = operation == PRIOMARK_READ
                          ? MPI_File_iread_at(opened->file, offset, data, (int)bytes, MPI_BYTE, &opened->request)
                          : MPI_File_iwrite_at(opened->file, offset, data, (int)bytes, MPI_BYTE, &opened->request);
@@ -172,20 +158,17 @@ static void start_explicit(struct priomark_file *file, enum priomark_operation o
 static bool done(struct priomark_file *file)
 {
     struct opened *opened = file->own;
-    MPI_Status status;
     int flag = 0;
-    const int code = MPI_Test(&opened->request, &flag, &status);
+    const int code = MPI_Test(&opened->request, &flag, &opened->status);
     if (code != MPI_SUCCESS || flag)
-        finish_call(file, code, &status, opened->bytes, opened->operation);
+        finish_call(file, code, opened->bytes, opened->operation);
     return flag;
 }
 
 static void finish(struct priomark_file *file)
 {
     struct opened *opened = file->own;
-    MPI_Status status;
-    const int code = MPI_Wait(&opened->request, &status);
-    finish_call(file, code, &status, opened->bytes, opened->operation);
+    finish_call(file, MPI_Wait(&opened->request, &opened->status), opened->bytes, opened->operation);
 }
 
 /* --- a view in which the blocks of a process are contiguous ------------------------------------------------------- */

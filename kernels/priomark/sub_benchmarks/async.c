@@ -9,6 +9,8 @@
 #include "agreement.h"
 #include "fail.h"
 #include "host.h"
+#include "memory.h"
+#include "overlap.h"
 #include "sub_benchmarks.h"
 
 static const char *const names_of_patterns[] = {"write", "read", NULL};
@@ -86,58 +88,6 @@ static void plan(struct priomark *run)
 
 /* --- measuring ---------------------------------------------------------------------------------------------------- */
 
-/* A transfer of all data of the process. */
-struct transfer {
-    struct priomark_file file;
-    const struct priomark_case *now;
-    enum priomark_operation operation;
-    char *data;
-    bool running;
-};
-
-/* With --read-shift, every transfer reads what another process has just written. */
-static void write_anew(const struct transfer *transfer)
-{
-    struct priomark_file own = transfer->file;
-    file_choose_written(&own, transfer->now);
-    file_fill(&own);
-}
-
-/* All transfers start with a file that is on disk, and in the page cache or not as the workload states. */
-static void prepare(void *context)
-{
-    struct transfer *transfer = context;
-    struct priomark_file *file = &transfer->file;
-    if (file->run->shift && transfer->operation == PRIOMARK_READ)
-        write_anew(transfer);
-    file->interface->sync(file);
-    priomark_barrier(file->run);
-    file_evict(file);
-}
-
-static void start(void *context)
-{
-    struct transfer *transfer = context;
-    struct priomark_file *file = &transfer->file;
-    transfer->running = true;
-    file->interface->start(file, transfer->operation, transfer->data, file->block_bytes, file->start);
-}
-
-static bool done(void *context)
-{
-    struct transfer *transfer = context;
-    transfer->running = transfer->running && !transfer->file.interface->done(&transfer->file);
-    return !transfer->running;
-}
-
-static void finish(void *context)
-{
-    struct transfer *transfer = context;
-    if (transfer->running)
-        transfer->file.interface->finish(&transfer->file);
-    transfer->running = false;
-}
-
 /* As everywhere, the bandwidth includes writing to disk: the time of the transfer and its sync, without the part of the
  * calculation after the transfer. */
 static void synchronise(struct transfer *transfer)
@@ -160,8 +110,8 @@ static void verify(struct transfer *transfer)
         priomark_barrier(file->run);
         memset(transfer->data, 0, (size_t)file->block_bytes);
         transfer->operation = PRIOMARK_READ;
-        start(transfer);
-        finish(transfer);
+        transfer_start(transfer);
+        transfer_finish(transfer);
     }
     file_verify_block(file, transfer->data, 0, reads ? PREPARED : REWRITTEN);
     if (!reads)
@@ -182,7 +132,7 @@ static void measure(struct priomark *run, const struct priomark_case *now)
     file->blocks = file->run_blocks = 1;
     file->depth = (int)now->number;
     transfer.operation = strcmp(now->pattern, "read") == 0 ? PRIOMARK_READ : PRIOMARK_WRITE;
-    transfer.data = priomark_allocate((size_t)now->process_bytes);
+    transfer.data = buffer_allocate((size_t)now->process_bytes);
     file_choose_written(file, now);
     file_fill_block(file, transfer.data, 0, REWRITTEN);
     file_fill(file);
@@ -191,19 +141,18 @@ static void measure(struct priomark *run, const struct priomark_case *now)
         file_choose_read(file, now);
     file_open(file, false);
 
-    const struct priomark_transfer whole = {transfer.operation, now->process_bytes, start, done, finish, &transfer};
-    priomark_overlap(run, &whole, prepare);
+    overlap(&transfer);
     for (int i = 1; i < file->depth; i++) /* overlap noted one request with all the data */
         priomark_request(run, transfer.operation, 0, run->notes.phase[PRIOMARK_ACCESS]);
     synchronise(&transfer);
-    if (priomark_checks(run))
+    if (run->workload->check)
         verify(&transfer);
     file_close(file);
     file_check(file);
     priomark_barrier(run);
     if (!run->keep)
         file_remove(file);
-    priomark_release(transfer.data, (size_t)now->process_bytes);
+    buffer_free(transfer.data, (size_t)now->process_bytes);
 }
 
 static const char *why_no_method(const struct priomark_interface *interface)

@@ -1,14 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* I/O at the same time as a calculation (paper, section 4.1, async): see priomark_overlap() in priomark.h. The
- * calculation is a triad of vectors larger than a core's caches, in pieces; the transfer is polled between pieces. */
+/* See overlap.h. The calculation is a triad of vectors larger than a core's caches, in pieces; the transfer is polled
+ * between pieces. */
+#include "overlap.h"
+
 #include <math.h>
 
 #include "fail.h"
 #include "host.h"
+#include "memory.h"
 
 enum { PIECE = 4096, PIECES = 64, ATTEMPTS = 4, WARM_UP_PIECES = 4 * PIECES };
 
 static const double longer = 1.25; /* duration of the calculation over that of the transfer, at first */
+
+/* --- the transfer ------------------------------------------------------------------------------------------------- */
+
+/* With --read-shift, every transfer reads what another process has just written. */
+static void write_anew(const struct transfer *transfer)
+{
+    struct priomark_file own = transfer->file;
+    file_choose_written(&own, transfer->now);
+    file_fill(&own);
+}
+
+/* All transfers start with a file that is on disk, and in the page cache or not as the workload states. */
+static void prepare(struct transfer *transfer)
+{
+    struct priomark_file *file = &transfer->file;
+    if (file->run->shift && transfer->operation == PRIOMARK_READ)
+        write_anew(transfer);
+    file->interface->sync(file);
+    priomark_barrier(file->run);
+    file_evict(file);
+}
+
+void transfer_start(struct transfer *transfer)
+{
+    struct priomark_file *file = &transfer->file;
+    transfer->running = true;
+    file->interface->start(file, transfer->operation, transfer->data, file->block_bytes, file->start);
+}
+
+static bool is_done(struct transfer *transfer)
+{
+    transfer->running = transfer->running && !transfer->file.interface->done(&transfer->file);
+    return !transfer->running;
+}
+
+void transfer_finish(struct transfer *transfer)
+{
+    if (transfer->running)
+        transfer->file.interface->finish(&transfer->file);
+    transfer->running = false;
+}
+
+/* --- the calculation ---------------------------------------------------------------------------------------------- */
 
 struct calculation {
     double *a, *b, *c;
@@ -18,8 +64,8 @@ struct calculation {
 static struct calculation calculation_begin(void)
 {
     const size_t bytes = (size_t)PIECE * PIECES * sizeof(double);
-    struct calculation calculation = {(double *)priomark_allocate(bytes), (double *)priomark_allocate(bytes),
-                                      (double *)priomark_allocate(bytes), 0};
+    struct calculation calculation = {(double *)buffer_allocate(bytes), (double *)buffer_allocate(bytes),
+                                      (double *)buffer_allocate(bytes), 0};
     for (int64_t i = 0; i < (int64_t)PIECE * PIECES; i++)
         calculation.a[i] = calculation.b[i] = calculation.c[i] = 1.0 / (double)(i + 1);
     return calculation;
@@ -28,9 +74,9 @@ static struct calculation calculation_begin(void)
 static void calculation_end(struct calculation *calculation)
 {
     const size_t bytes = (size_t)PIECE * PIECES * sizeof(double);
-    priomark_release((char *)calculation->a, bytes);
-    priomark_release((char *)calculation->b, bytes);
-    priomark_release((char *)calculation->c, bytes);
+    buffer_free((char *)calculation->a, bytes);
+    buffer_free((char *)calculation->b, bytes);
+    buffer_free((char *)calculation->c, bytes);
 }
 
 static void calculate_piece(struct calculation *calculation)
@@ -51,12 +97,14 @@ static double calculate(struct calculation *calculation, int64_t pieces)
     return priomark_now() - start;
 }
 
-static double transfer_alone(struct priomark *run, const struct priomark_transfer *transfer)
+/* --- both --------------------------------------------------------------------------------------------------------- */
+
+static double transfer_alone(struct transfer *transfer)
 {
-    priomark_barrier(run);
+    priomark_barrier(transfer->file.run);
     const double start = priomark_now();
-    transfer->start(transfer->context);
-    transfer->finish(transfer->context);
+    transfer_start(transfer);
+    transfer_finish(transfer);
     return priomark_now() - start;
 }
 
@@ -66,22 +114,22 @@ struct both {
 };
 
 /* Only the transfer and the calculation. If the start blocks, its time is missing for the calculation. */
-static struct both transfer_and_calculate(struct priomark *run, const struct priomark_transfer *transfer,
-                                          struct calculation *calculation, int64_t pieces)
+static struct both transfer_and_calculate(struct transfer *transfer, struct calculation *calculation, int64_t pieces)
 {
+    struct priomark *run = transfer->file.run;
     struct both both = {0};
     priomark_begin(run);
     const double start = run->notes.begun;
-    transfer->start(transfer->context);
+    transfer_start(transfer);
     for (int64_t i = 0; i < pieces; i++) {
-        if (!both.covered && transfer->done(transfer->context)) {
+        if (!both.covered && is_done(transfer)) {
             both.covered = true;
             both.io_seconds = priomark_now() - start;
         }
         calculate_piece(calculation);
     }
     both.calculation_seconds = priomark_now() - start;
-    transfer->finish(transfer->context);
+    transfer_finish(transfer);
     if (!both.covered)
         both.io_seconds = priomark_now() - start;
     run->notes.ended = start + both.io_seconds;
@@ -94,16 +142,10 @@ static double most(double value)
     return value;
 }
 
-static void prepare_with(void (*prepare)(void *context), const struct priomark_transfer *transfer)
+static void note(const struct transfer *transfer, double io_alone, double calculation_alone, const struct both *both)
 {
-    if (prepare)
-        prepare(transfer->context);
-}
-
-static void note(struct priomark *run, const struct priomark_transfer *transfer, double io_alone,
-                 double calculation_alone, const struct both *both)
-{
-    priomark_request(run, transfer->operation, transfer->bytes, both->io_seconds);
+    struct priomark *run = transfer->file.run;
+    priomark_request(run, transfer->operation, transfer->file.block_bytes, both->io_seconds);
     priomark_phase(run, PRIOMARK_ACCESS, both->io_seconds);
     priomark_value(run, "io_alone_seconds", io_alone);
     priomark_value(run, "io_overlapped_seconds", both->io_seconds);
@@ -114,26 +156,26 @@ static void note(struct priomark *run, const struct priomark_transfer *transfer,
 
 /* A first transfer warms up and determines the length of the calculation. If the calculation does not cover the
  * transfer, because they slow each other down, it is lengthened. */
-void priomark_overlap(struct priomark *run, const struct priomark_transfer *transfer, void (*prepare)(void *context))
+void overlap(struct transfer *transfer)
 {
     struct calculation calculation = calculation_begin();
     struct both both = {0};
     double io_alone = 0, calculation_alone = 0;
-    prepare_with(prepare, transfer);
-    const double first = most(transfer_alone(run, transfer));
+    prepare(transfer);
+    const double first = most(transfer_alone(transfer));
     const double piece_seconds = calculate(&calculation, WARM_UP_PIECES) / WARM_UP_PIECES;
     int64_t pieces = llround(longer * first / piece_seconds) + 1;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        prepare_with(prepare, transfer);
-        io_alone = transfer_alone(run, transfer);
-        priomark_barrier(run);
+        prepare(transfer);
+        io_alone = transfer_alone(transfer);
+        priomark_barrier(transfer->file.run);
         calculation_alone = calculate(&calculation, pieces);
-        prepare_with(prepare, transfer);
-        both = transfer_and_calculate(run, transfer, &calculation, pieces);
+        prepare(transfer);
+        both = transfer_and_calculate(transfer, &calculation, pieces);
         if (most(!both.covered) == 0)
             break;
         pieces *= 2;
     }
-    note(run, transfer, io_alone, calculation_alone, &both);
+    note(transfer, io_alone, calculation_alone, &both);
     calculation_end(&calculation);
 }

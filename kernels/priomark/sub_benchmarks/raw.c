@@ -67,7 +67,7 @@ static void plan(struct priomark *run)
     if (run->shift)
         priomark_refuse(run, "device",
                         "a device belongs to its node, no other one can read it: omit --read-shift, or measure a file");
-    if (priomark_checks(run) && !writes(run))
+    if (run->workload->check && !writes(run))
         priomark_refuse(run, "read_write",
                         "a device that is only read cannot be checked: omit check, or measure a file");
     struct permission permission = {.confirmation =

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data.h"
 #include "fail.h"
 #include "io_error.h"
 #include "memory.h"
@@ -43,7 +44,7 @@ static void prepare_file(const struct replay *replay, int file)
         stop(replay, NULL, "create a file to read from", errno);
     for (int64_t at = 0; at < wanted->bytes; at += BLOCK) {
         const size_t bytes = wanted->bytes - at < BLOCK ? (size_t)(wanted->bytes - at) : BLOCK;
-        priomark_fill(block, bytes, (uint32_t)file, (uint64_t)at);
+        data_fill(block, bytes, (uint32_t)file, (uint64_t)at);
         const ssize_t written = pwrite(descriptor, block, bytes, at);
         if (written != (ssize_t)bytes)
             stop(replay, NULL, "fill a file to read from", written < 0 ? errno : ENOSPC);
@@ -82,7 +83,7 @@ static char *get_data(const struct replay *replay, int64_t used)
     char *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED)
         stop(replay, NULL, "get memory", errno);
-    priomark_fill(data, (size_t)used < bytes ? (size_t)used : bytes, (uint32_t)priomark_rank(replay->run), 0);
+    data_fill(data, (size_t)used < bytes ? (size_t)used : bytes, (uint32_t)priomark_rank(replay->run), 0);
     return data;
 }
 
