@@ -4,8 +4,11 @@
 python docs/write_options.py FOLDER_OF_KERNELS docs/options.md
 """
 
+import re
 import subprocess
 import sys
+import textwrap
+from collections import Counter
 from pathlib import Path
 
 from typer.main import get_command
@@ -17,8 +20,9 @@ from coffeecup.postprocess.cli.app import app as coffeecup
 HEADER = """\
 # Commands and options
 
-What the programs print with `--help`. `make docs` writes this page.
-
+What the programs print with `--help`, where what several of them print is explained once. `make docs` writes this page.
+"""
+KERNELS = """\
 ## The kernels
 
 A kernel measures and writes a log. It does not compute scores: `coffeecup score` and `coffeecup report` do.
@@ -32,17 +36,44 @@ fish and PowerShell; it takes effect in new shells. It adds a line to the shell'
 """
 
 
+# An option or argument with its explanation, or a paragraph.
+PART = re.compile(r"^  (?:-|[A-Z]+\.{3} ).*(?:\n {6,}.*)*\n?|^\w.*(?:\n\w.*)*\n\n?", re.MULTILINE)
+SEVERAL = 4  # programs that have a part
+
+
 def page(kernels):
     """The text of the page, with the kernels of this folder."""
-    of_kernels = [(name, of_kernel(Path(kernels, name))) for name in benchmarks()]
+    of_kernels = {name: of_kernel(Path(kernels, name)) for name in benchmarks()}
     words = commands(get_command(coffeecup))
-    of_commands = [(" ".join(("coffeecup", *command)), of_command(command)) for command in words]
-    return "\n".join([HEADER, *map(section, of_kernels), COMMANDS, *map(section, of_commands)])
+    of_commands = {" ".join(("coffeecup", *command)): of_command(command) for command in words}
+    texts = (KERNELS, *sections("kernels", of_kernels), COMMANDS, *sections("commands", of_commands))
+    return "\n".join([HEADER, *texts])
 
 
-def section(named):
-    title, text = named
-    lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
+def sections(programs, texts):
+    """A section on what several of the texts have, and one on each with the names of these options."""
+    counts = Counter(part for text in texts.values() for part in dict.fromkeys(map(divided, PART.findall(text))))
+    several = [part for part in counts if counts[part] >= SEVERAL]
+    shown = sorted((name, meaning) for name, meaning in several if name or not meaning.endswith(":\n"))
+    yield section(f"Several {programs}", "\n".join(f"{name}\n{meaning}".strip("\n") for name, meaning in shown))
+    for title, text in texts.items():
+        own = PART.sub(lambda part: "" if divided(part[0]) in several else part[0], text)
+        names = re.findall(r"^  .*?(--[\w-]+|[A-Z]+(?=\.{3}))", "".join(PART.findall(text)), re.MULTILINE)
+        here = [name for name in names if re.search(rf"^  .*?{name}\b", own, re.MULTILINE) is None]
+        yield section(title, f"{own.rstrip()}\n\nExplained above: {', '.join(here)}")
+
+
+def divided(part):
+    """The name of an option and its explanation, in lines, however they were aligned; of a paragraph no name."""
+    if not part.startswith(" "):
+        return "", part.strip() + "\n"
+    name, meaning = [*re.split(r" {2,}|\n", part.strip(), maxsplit=1), ""][:2]
+    meaning = re.sub(r"\n\s+(default|valid): ", r"; \1: ", meaning)
+    return f"  {name}", textwrap.indent(textwrap.fill(" ".join(meaning.split()), 100), " " * 8)
+
+
+def section(title, text):
+    lines = "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
     return f"### {title}\n\n```text\n{lines}\n```\n"
 
 

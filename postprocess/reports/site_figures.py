@@ -29,11 +29,15 @@ def scaling(table: pd.DataFrame) -> Figure:
     a standing.scaling."""
     first = table.iloc[0]
     alike = [name for name in SERIES if name != "processes"]
+    lines = [line for _, line in table.groupby(alike, sort=False, observed=True)]
     summaries = []
     with matplotlib.rc_context(plots.LOOK):
-        drawn, (rate, share) = plots.canvas(8.6, 3.4, columns=2)
-        for number, (_, line) in enumerate(table.groupby(alike, sort=False, observed=True)):
-            color, marker = LINES[number % len(LINES)]
+        drawn, (rate, share) = plots.canvas(
+            8.6, 3.2 + 0.2 * len(lines), columns=2
+        )  # room for a line of the legend each
+        for number, line in enumerate(lines):
+            again = number // len(LINES)  # the colours begin again with other markers
+            color, marker = LINES[number % len(LINES)][0], LINES[(number + again) % len(LINES)][1]
             joined = "-" if len(line) > 2 else "none"  # two sizes have no course
             spread = [line["median"] - line["low"], line["high"] - line["median"]]
             rate.errorbar(

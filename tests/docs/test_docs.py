@@ -77,9 +77,12 @@ def test_options_are_those_that_the_programs_print(openmpi, tmp_path):
         section = text.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
         assert f"mpirun -n PROCESSES {name} " in section
         known = {*benchmarks()[name].log_format.options.split(), "help", "version"}
-        assert set(re.findall(r"^  --([\w-]+)", section, re.MULTILINE)) == known
+        own, _, others = section.partition("```")[2].partition("```")[0].partition("\nExplained above: ")
+        assert {*re.findall(r"^  --([\w-]+)", own, re.MULTILINE), *re.findall(r"--([\w-]+)", others)} == known
     for command in ("score", "site check", "references propose", "accept evaluate", "accept begin"):
         assert f"Usage: coffeecup {command} [OPTIONS]" in text
+    several = text.partition("\n### Several commands\n")[2].partition("\n### ")[0]
+    assert "\n  --json\n        Print one JSON document" in several and text.count("Print one JSON document") == 1
     written = tmp_path / "options.md"
     subprocess.run([sys.executable, DOCS / "write_options.py", openmpi.bin, written], check=True)
     assert written.read_text() == text

@@ -4,6 +4,7 @@ scaling."""
 
 import json
 import re
+import warnings
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,6 +20,7 @@ from coffeecup.postprocess.history.change_points import findings, session_values
 from coffeecup.postprocess.history.figures import trends
 from coffeecup.postprocess.history.standing import headlines, scaling, standing
 from coffeecup.postprocess.history.table import case_table, history_table
+from coffeecup.postprocess.reports import site_figures
 from coffeecup.postprocess.sessions.files import read_reports
 from coffeecup.postprocess.show import plots
 
@@ -82,6 +84,17 @@ def test_efficiency_is_the_bandwidth_of_a_process_over_that_at_the_smallest_size
     assert list(table.query("system == 'b'")["processes"]) == list(SIZES)
     assert list(table.query("system == 'b'")["efficiency"]) == pytest.approx([1, 1, 0.5])
     assert "b_eff_io" not in set(table["benchmark"]), "one size scales nowhere"
+
+
+def test_scaling_of_many_places_leaves_room_for_the_panels(table):
+    line = scaling(table).query("system == 'b'")
+    many = pd.concat([line.assign(partition=f"p{number}") for number in range(24)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib's, that nothing is left for them
+        drawn = site_figures.scaling(many).canvas
+        drawn.draw_without_rendering()
+    looks = {(line.get_color(), line.get_marker()) for line in drawn.axes[1].lines if line.get_marker() != "None"}
+    assert len(looks) == 24 and all(panel.get_window_extent().height > 1.5 * drawn.dpi for panel in drawn.axes)
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
