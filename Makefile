@@ -20,6 +20,7 @@ run: setup      ## measure this machine, print the scores and write output/repor
 check lint test: export CMAKE_C_COMPILER_LAUNCHER = $(notdir $(shell command -v ccache))
 check lint test: export CCACHE_DIR = $(CURDIR)/build/ccache
 check lint test: export CCACHE_NOHASHDIR = 1
+check lint test: export CCACHE_BASEDIR = $(CURDIR)
 
 check: sources  ## after each change: quick lint and tests, and a smoke run of one benchmark, CHECK=NAME
 	.venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder --quick -m "not (prove or alone or rate)"

@@ -71,6 +71,7 @@ if shutil.which("ccache"):
         "CCACHE_COMPILERTYPE": "gcc",  # it does not know mpicc.openmpi
         "CCACHE_NOHASHDIR": "1",  # the directory of a build is in no object
     }
+os.environ.pop("CCACHE_BASEDIR", None)  # of the Makefile: builds of this tree that are elsewhere find it by its path
 
 # Programs of the tests run as those of a person who has not set these: they would hide that output is written late,
 # and each program would compile its modules anew.
@@ -319,9 +320,10 @@ PARTS_OF_SITES = ("site_configs", "reframe_checks", "reference_values", "spack-r
 
 
 @pytest.fixture
-def tree(tmp_path):
+def tree(tmp_path, monkeypatch):
     """A copy of what sites need, and `coffeecup site` run in it."""
     folder = tmp_path / "tree"
+    monkeypatch.setenv("CCACHE_BASEDIR", str(folder))
     for part in PARTS_OF_SITES:
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
 

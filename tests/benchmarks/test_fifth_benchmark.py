@@ -55,7 +55,8 @@ def hashes(folder):
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """A copy of this tree with the made-up benchmark added, two sessions that ran it, and `coffeecup` of the copy."""
+    """A copy of this tree with the made-up benchmark added, a session that ran it twice, and `coffeecup` of the
+    copy."""
     folder = tmp_path_factory.mktemp("fifth") / "tree"
     words = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     for name in subprocess.check_output(words, cwd=ROOT, text=True).split():
@@ -78,24 +79,21 @@ def tree(tmp_path_factory):
         part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists()
     )
     clean |= {"PYTHONPATH": str(folder), "RFM_SQLITE_DB_FILE": str(folder.parent / "results.db")}
+    clean["CCACHE_BASEDIR"] = str(folder)
 
     def run(*command, cwd=folder.parent, **more):
         return builds.run(list(map(str, command)), cwd=cwd, env=clean | more)
 
-    contract, after = folder.parent / "contract.yaml", []
+    contract = folder.parent / "contract.yaml"
     contract.write_text(CONTRACT)
-    for _ in (1, 2):
-        begun = run(COFFEECUP, "accept", "begin", contract, *after)
-        options = "REFRAME_OPTIONS=-n ^barrier%num_processes=2 -S builder=cmake"
-        nonce = begun.stdout.strip().partition("=")[2]
-        done = run("make", "--old-file=setup", "run", options, cwd=folder, COFFEECUP_ACCEPTANCE=nonce)
-        assert done.returncode == 0, done.stdout + done.stderr
-        after = ["--after", max(folder.glob("output/*/session.json"))]
-    sessions = sorted(folder.glob("output/*/session.json"))
-    assert len(sessions) == 2
-    [log] = (sessions[1].parent / "output").rglob("barrier.jsonl")
+    nonce = run(COFFEECUP, "accept", "begin", contract).stdout.strip().partition("=")[2]
+    options = "REFRAME_OPTIONS=-n ^barrier%num_processes=2 -S builder=cmake --repeat=2"
+    done = run("make", "--old-file=setup", "run", options, cwd=folder, COFFEECUP_ACCEPTANCE=nonce)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [session] = folder.glob("output/*/session.json")
+    log, _ = (session.parent / "output").rglob("barrier.jsonl")
     made = {"folder": folder, "before": before, "printed": done.stdout, "log": log}
-    made |= {"sessions": sessions, "contract": contract}
+    made |= {"session": session, "contract": contract}
     return SimpleNamespace(run=run, coffeecup=partial(run, COFFEECUP), **made)
 
 
@@ -137,7 +135,7 @@ def test_it_is_scored_and_plotted(tree, tmp_path):
     measured = sorted(record["elapsed_seconds"] for record in records if record["record"] == "measurement")
     assert score["metrics"]["barrier_time"]["value"] == pytest.approx(measured[1] / 1000 * 1e6)
     written = ["-o", tmp_path / "r.html", "--figures", tmp_path / "figures"]
-    done = tree.coffeecup("report", tree.log, "--session", tree.sessions[1], *written)
+    done = tree.coffeecup("report", tree.log, "--session", tree.session, *written)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "r.html").read_text()
     assert "… slowest repetition" in page and "Message Passing Interface Forum" in page and "Rabenseifner" not in page
@@ -159,19 +157,19 @@ def test_a_log_that_breaks_its_rules_or_its_schema_is_refused(tree, tmp_path):
 
 
 def test_it_is_judged_by_its_reference_and_by_a_contract(tree, tmp_path):
-    runs = json.loads(tree.sessions[0].read_text())["runs"]
-    [case] = [case for run in runs for case in run["testcases"] if not case["fixture"]]
+    runs = json.loads(tree.session.read_text())["runs"]
+    case, _ = [case for run in runs for case in run["testcases"] if not case["fixture"]]
     value, reference, _, upper, unit, result = case["perfvalues"]["local:default:barrier_time"]
     assert (reference, upper, unit, result) == (1e6, 0.5, "us", "pass") and 0 < value < 1e6
-    done = tree.coffeecup("accept", tree.contract, *tree.sessions, "-o", tmp_path / "a.html")
+    done = tree.coffeecup("accept", tree.contract, tree.session, "-o", tmp_path / "a.html")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_it_is_tracked(tree, tmp_path):
-    done = tree.coffeecup("history", *tree.sessions, "--figures", tmp_path)
+    done = tree.coffeecup("history", tree.session, "--figures", tmp_path)
     assert done.returncode == 0 and "barrier slowest_barrier_time on 2 processes of local:default" in done.stdout
     assert list(tmp_path.glob("history-*.svg"))
-    done = tree.coffeecup("site", "report", *tree.sessions, "-o", tmp_path / "site.html")
+    done = tree.coffeecup("site", "report", tree.session, "-o", tmp_path / "site.html")
     assert done.returncode == 0 and "barrier_time" in (tmp_path / "site.html").read_text()
 
 

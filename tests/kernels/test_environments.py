@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables of the environment that are not the same in all processes of a run."""
 
-import os
-
 import pytest
-from builds import OPEN_MPI, words
 from kernel_runs import good, run
 from raw_log import read_log
 
@@ -24,11 +21,10 @@ def logged(mpi, tmp_path):
     def run_record(*wrapper):
         log = tmp_path / "b_eff.jsonl"
         variables = {"UCX_EVERYWHERE": "yes", "ASKED": "1", "COFFEECUP_COMPARED": "ASKED"}
-        short = words(
-            ["--memory-per-process 1MiB --patterns ring,random --methods sendrecv --random-patterns 1 --repetitions 1"]
-        )
-        command = [mpi.mpirun, "-np", "3", *wrapper, mpi.bin / "b_eff", *short, "--longest-loop", "2", "--log", log]
-        good(run(command, env=os.environ | OPEN_MPI | mpi.settings | variables))
+        few = "--patterns ring,random --methods sendrecv --random-patterns 1 --repetitions 1 --longest-loop 2"
+        command = mpi.command(3, "b_eff", f"--memory-per-process 1MiB {few} --log {log}")
+        command[3:3] = wrapper
+        good(run(command, env=mpi.environment | variables))
         assert score_log(log).log.run.environment.items() >= variables.items()
         return read_log(log).run
 

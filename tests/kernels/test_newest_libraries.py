@@ -19,7 +19,10 @@ from coffeecup.postprocess.benchmarks.scoring import score_log
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 SINGLE_COPY = {"openmpi": "cma", "mpich": None}  # MPICH does not state it
 COMPONENT = {"openmpi": "ompio", "mpich": "romio"}
-SMALL_MESSAGES = ("--memory-per-process 1MiB --patterns ring,random --random-patterns 2 --repetitions 1",)
+SMALL_MESSAGES = (
+    "--memory-per-process 1MiB --patterns ring,random --random-patterns 1",
+    "--methods sendrecv --repetitions 1 --longest-loop 1",
+)
 SMALL_FILES = ("--scheduled-time 0.4 --memory-per-process 64MiB --space-limit 1GiB",)
 STEERING = ("OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "UCX_", "FI_", "ROMIO_", "LD_PRELOAD")
 

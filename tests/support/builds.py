@@ -177,7 +177,8 @@ def install_kernels(name, *options, around=()):
     folder = ROOT / "build" / name
     usual = [f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_BENCHMARKS=all", "-DCOFFEECUP_TESTS=OFF"]
     configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, *usual, *options]
+    env = os.environ | {"CCACHE_BASEDIR": str(ROOT)}  # shared with builds of copies of the tree
     with held(folder.with_suffix(".lock")):
         for command in (configure, ["cmake", "--build", folder, "--parallel", "2"], ["cmake", "--install", folder]):
-            good(run([*around, *command], timeout=None))
+            good(run([*around, *command], timeout=None, env=env))
     return folder / "install"
