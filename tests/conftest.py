@@ -79,6 +79,9 @@ for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
     os.environ.pop(name, None)
 sys.dont_write_bytecode = False
 
+# Many programs of the tests have a home directory of their own, in which each would list the machine's fonts anew.
+os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "build" / "matplotlib"))
+
 # A busy machine is no failure of the test that it slows down.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
@@ -118,6 +121,8 @@ def leave_to_prove(items):
     cases = defaultdict(list)
     for item in items:
         if item.get_closest_marker("in_turn"):
+            if not hasattr(item, "callspec"):
+                raise pytest.UsageError(f"{item.nodeid}: a test marked in_turn takes the parameter `mpi`")
             others = {name: value for name, value in item.callspec.params.items() if name != "mpi"}
             cases[item.path, item.originalname, repr(others)].append(item)
     for number, of_case in enumerate(cases.values()):

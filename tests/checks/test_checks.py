@@ -336,6 +336,7 @@ def test_jobs_on_this_machine_do_not_overlap(reframe, tmp_path, kernel_that, no_
 
 
 FEWEST = "--methods sendrecv,blocking --patterns ring,random,ping_pong --random-patterns 1"
+FEWEST += " --longest-loop 1 --repetitions 1"
 
 
 def quick(kernel_that, mpi):
@@ -359,8 +360,8 @@ def test_real_processes_communicate_at_several_sizes(reframe, config, kernel_tha
 
 
 def test_cmake_builds_out_of_tree_and_the_result_says_so(reframe, tmp_path):
-    few = f"--longest-loop 1 --repetitions 1 {FEWEST}".split()
-    here = {"env_vars": [*map(list, OPEN_MPI.items())], "extras": {"sizes": [2], "kernel_options": {"b_eff": few}}}
+    options = {"b_eff": FEWEST.split()}
+    here = {"env_vars": [*map(list, OPEN_MPI.items())], "extras": {"sizes": [2], "kernel_options": options}}
     session = reframe("-r", *TWO, *SHORT, config=configuration(tmp_path, here))
     assert session.returncode == 0, session.output
     case = only_case(session)

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import pytest
 from builds import ROOT, run
-from check_runs import values
 from conftest import Reframe
 
 from coffeecup.site_configs.common.dry_run import SKIPPED, checks
@@ -78,7 +77,7 @@ POWERS = {64: (1, 2, 4, 8, 16, 32, 64), 16: (1, 2, 4, 8, 16), 8: (1, 2, 4, 8), 4
 LARGEST = {"archer2": {"standard": 64, "highmem": 16, "short": 4}, "crux": {"debug": 8, "workq": 64}}
 EVERY_MODE = "crux"  # the site that is tried with every mode, and whose repetitions are compared
 SWEEP, SWEEPING = "nodes", {"b_eff"}  # the mode with a process on each node, and the checks that it has
-FORMS = ("smoke", "acceptance", SWEEP)  # a quick run, a whole one, and one of all nodes
+FORMS = ("acceptance", SWEEP)  # of a whole run and of one of all nodes
 
 
 def of_each_node(mode, check, cores):
@@ -255,10 +254,3 @@ def test_whole_matrix(all_runs):
     print(f"{cases} cases of {len(SITES)} sites in {seconds:.0f} s")
     assert {job.check for modes in runs.values() for job in modes["acceptance"]} == set(CHECKS)
     assert all(modes["acceptance"] for modes in runs.values())
-
-
-def test_reference_that_is_missing_ends_the_dry_run_where_it_is_required(tmp_path):
-    words = ["--dry-run", "--warn-as-error", "--system=slurm-generic", "-n", "^b_eff%num_processes=64$"]
-    config = ROOT / "site_configs" / "slurm-generic" / "settings.py"
-    session = Reframe(tmp_path)(*words, *values("require_reference=true"), config=config)
-    assert session.returncode == 1 and "no reference value found" in session.output

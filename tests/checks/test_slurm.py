@@ -102,7 +102,8 @@ def test_processes_are_placed_as_requested(run, slurm, openmpi, kernel_that):
     listed = run_command(["srun", "--mpi=list"], env=os.environ | slurm.environment)
     if "pmix" not in listed.stdout + listed.stderr:
         pytest.skip("srun has no pmix plug-in")
-    few = "--memory-per-process 1MiB --patterns ring,random,ping_pong --random-patterns 2 --repetitions 1"
+    few = "--patterns ring,random,ping_pong --random-patterns 1 --methods sendrecv,blocking"
+    few += " --memory-per-process 1MiB --repetitions 1 --longest-loop 1"
     kernel = kernel_that(f'LD_PRELOAD={openmpi.patience} exec {openmpi.bin}/b_eff "$@" {few}', ranks="all")
     session = run("srun", "-n", "^b_eff%num_processes=4$", "-P", "b_eff.placement=block,round_robin", *kernel)
     assert session.returncode == 0, session.output

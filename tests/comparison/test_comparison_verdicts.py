@@ -36,7 +36,7 @@ def judged(low, high, better=Better.HIGHER, minimum=0.03):
 )
 def test_verdict_and_its_words(low, high, better, standing, words):
     found = judged(low, high, Better(better))
-    assert found.standing == standing and found.decided
+    assert (found.standing, found.decided, found.more_pairs) == (standing, True, 0)
     assert in_words(found, "usual") == f"other beside usual: {words}"
 
 
@@ -57,7 +57,8 @@ def test_what_more_pairs_would_decide():
 def test_without_pairs_or_with_too_few_nothing_is_claimed():
     empty = verdict("other", "value", np.array([]), Better.HIGHER, 0.03, RISK)
     few = verdict("other", "value", np.array([0.3, 0.2]), Better.HIGHER, 0.03, RISK)
-    assert not empty.decided and not few.decided and few.more_pairs is None
+    assert not empty.decided and (empty.arm, empty.metric) == ("other", "value")
+    assert not few.decided and few.more_pairs is None
     assert (few.low, few.high) == (0, inf)
     assert in_words(few, "usual") == "other beside usual: cannot tell, nothing is excluded"
 

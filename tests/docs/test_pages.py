@@ -23,11 +23,6 @@ def test_page_has_at_most_1200_words(page):
     assert words(page.read_text(encoding="utf-8")) <= MOST_WORDS
 
 
-def test_reference_that_is_generated_is_longer():
-    """So these pages need the exception, and the limit can be exceeded."""
-    assert all(words((DOCS / name).read_text(encoding="utf-8")) > MOST_WORDS for name in GENERATED)
-
-
 # Task: the pages that are read one after the other, each with a link to the next one, and words of the answer.
 PATHS = {
     "run b_eff on four nodes": (("README.md",), "-S num_nodes=4"),

@@ -16,13 +16,19 @@ from proofs import OUTPUT, ROOT, TOOLS, ProofError, Result, copy_of_tree, run
 
 # Modules that decide, each with the tests that concern it and take seconds.
 MUTATED = {
+    "postprocess/acceptance/baseline.py": ("test_baseline.py",),
     "postprocess/acceptance/binding.py": ("test_acceptance_of_any_suite.py", "test_binding.py", "test_places.py"),
     "postprocess/acceptance/contract.py": ("test_acceptance_of_any_suite.py", "test_contract.py"),
     "postprocess/acceptance/evaluation.py": ("test_acceptance_of_any_suite.py", "test_evaluation.py", "test_terms.py"),
     "postprocess/acceptance/ledger.py": ("test_ledger_lines.py",),
+    "postprocess/acceptance/packages.py": ("test_evidence_package.py",),
+    "postprocess/acceptance/plan.py": ("test_contract_plan.py",),
     "postprocess/acceptance/relations.py": ("test_contract.py", "test_terms.py"),
+    "postprocess/acceptance/risk.py": ("test_risk.py",),
     "postprocess/acceptance/terms.py": ("test_contract.py", "test_terms.py"),
     "postprocess/benchmarks/directions.py": ("test_directions.py",),
+    "postprocess/comparison/sessions.py": ("test_comparison_sessions.py",),
+    "postprocess/comparison/verdicts.py": ("test_comparison_verdicts.py",),
     "postprocess/history/cases.py": ("test_any_suite.py", "test_completeness.py", "test_session_files.py"),
     "postprocess/history/change_points.py": (
         *("test_directions.py", "test_events.py", "test_history.py", "test_levels.py", "test_standing.py"),
@@ -33,6 +39,7 @@ MUTATED = {
     "postprocess/history/levels.py": ("test_levels.py", "test_standing.py"),
     "postprocess/history/looks.py": ("test_levels.py",),
     "postprocess/history/explanations.py": ("test_events_of_nodes.py",),
+    "postprocess/history/node_kinds.py": ("test_node_life.py",),
     "postprocess/history/nodes.py": ("test_nodes_history.py",),
     "postprocess/history/noise.py": ("test_plan.py",),
     "postprocess/history/plan.py": ("test_plan_choice.py",),
@@ -43,6 +50,7 @@ MUTATED = {
     "postprocess/logs/activity.py": ("test_thresholds.py",),
     "postprocess/logs/counters.py": ("test_counters.py",),
     "postprocess/logs/energy.py": ("test_counters.py",),
+    "postprocess/logs/hangs.py": ("test_hang_verdicts.py",),
     "postprocess/logs/histograms.py": ("test_priomark_rules.py",),
     "postprocess/logs/io_options.py": ("test_memory_fill.py", "test_read_shift.py"),
     "postprocess/logs/percentiles.py": ("test_priomark_score.py",),
@@ -55,6 +63,8 @@ MUTATED = {
     "postprocess/statistics/means.py": ("test_intervals.py",),
     "postprocess/statistics/medians.py": ("test_intervals.py",),
     "postprocess/statistics/nodes.py": ("test_nodes.py", "test_nodes_of_logs.py"),
+    "postprocess/statistics/pairs.py": ("test_comparison_verdicts.py", "test_pairs.py"),
+    "postprocess/statistics/ranks.py": ("test_ranks.py",),
     "postprocess/statistics/shares.py": ("test_intervals.py",),
     "postprocess/references/proposals.py": (
         *("test_any_suite.py", "test_good_runs.py", "test_reference_bounds.py", "test_references.py"),

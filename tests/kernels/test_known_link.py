@@ -44,6 +44,7 @@ def measured(openmpi, two, folder, log):
         "memory-per-process": 128 * L_MAX,
         "patterns": "ring,ping_pong",
         "methods": "nonblocking,blocking",
+        "repetitions": 1,
         "time-budget": 20,
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]

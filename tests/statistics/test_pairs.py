@@ -41,6 +41,7 @@ def test_interval_of_six_pairs_by_hand(risk, expected):
     [
         (20, 1, [8, 11, 15, 20]),  # with 6 there were five looks of 1 % each, but six equal signs have 2/64
         (20, 10, [11, 15, 20]),  # three looks at ten: 0.17 % each; 11 equal signs have 0.098 %, 8 have 0.78 %
+        (300, 1, [11, 15, 20, 27, 36, 48, 64, 86, 115, 154, 205, 300]),  # each a third more than the one before
         (6, 1, [6]),
         (5, 1, []),  # 2/2^5 is more than 5 %
         (7, 2, [7]),
