@@ -16,7 +16,7 @@ from coffeecup.postprocess.cli.common import (
     can_be_written,
     command_line,
     exit_codes,
-    print_json,
+    print_result,
     writing,
 )
 from coffeecup.postprocess.logs.reader import LogError
@@ -135,10 +135,7 @@ def evaluate(
         with writing(output):
             written = acceptance_page.write(reached, output, pdf, sbom)
         files = [*written.files, *packed(reached, written.files, package)]
-    if as_json:
-        print_json(written.result)
-    else:
-        typer.echo(acceptance_page.terminal_text(reached), nl=False)
+    print_result(as_json, written.result, acceptance_page.terminal_text(reached))
     typer.echo(f"wrote {', '.join(printable(str(path)) for path in files)}", err=True)
     raise typer.Exit(0 if reached.outcome == PASS else 1)
 
@@ -167,10 +164,7 @@ def verify_evidence(package: Path, contract: Path | None, as_json: bool) -> NoRe
     with as_usage(PackageError, ContractError, LogError, SigningError, OSError):
         own = file_sha256(contract) if contract else None
         found = verify_package(package, own, command_line())
-    if as_json:
-        print_json(found.stated)
-    else:
-        typer.echo(terminal_text(found.acceptance), nl=False)
+    print_result(as_json, found.stated, terminal_text(found.acceptance))
     for remark in [*found.remarks, "the package is intact and proves its result"]:
         typer.echo(printable(remark), err=True)
     raise typer.Exit(0 if found.acceptance.outcome == PASS else 1)

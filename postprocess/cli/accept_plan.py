@@ -8,8 +8,8 @@ import typer
 
 from coffeecup.postprocess.cli.accept import ContractFile
 from coffeecup.postprocess.cli.accept_risk import Assumptions, fraction
-from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, as_usage, exit_codes, print_json, write_figures
-from coffeecup.postprocess.cli.selection import takes
+from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, as_usage, exit_codes, print_result, write_figures
+from coffeecup.postprocess.cli.selection import expanded
 
 if TYPE_CHECKING:
     from coffeecup.postprocess.acceptance.contract import Contract
@@ -58,15 +58,16 @@ def hours_of(agreed: "Contract", stated: list[str]) -> dict[str, float]:
         2: USAGE + ", an invalid contract, or unknown noise",
     }
 )
-@takes(Assumptions)
+@expanded()
 def plan(
-    assumptions: Assumptions,
     contract: ContractFile,
     supplier: Supplier = 5.0,
     centre: Centre = 5.0,
     below: Below = 5.0,
     most_runs: MostRuns = 100,
     node_hours: NodeHours = None,
+    *,
+    assumptions: Assumptions,
     figures: Figures = None,
     as_json: AsJson = False,
 ) -> None:
@@ -84,10 +85,7 @@ def plan(
         raise typer.BadParameter("--supplier, --centre and --below must be above 0, and --below below 100")
     assumed = assumptions.assumed(agreed)
     found = planned(agreed, assumed, Wanted(*risks, below, most_runs), hours_of(agreed, node_hours or []))
-    if as_json:
-        print_json(contract_plan.as_object(found, assumed))
-    else:
-        typer.echo(contract_plan.text(found, assumed), nl=False)
+    print_result(as_json, contract_plan.as_object(found, assumed), contract_plan.text(found, assumed))
     if figures:
         write_figures(figures, [(contract.stem, contract_plan.figure(found))])
     raise typer.Exit(0 if found.proposed else 1)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coffeecup.postprocess.cli.accept import ContractFile
-from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, as_usage, exit_codes, print_json, write_figures
-from coffeecup.postprocess.cli.selection import Selection, begin_of, end_of, takes
+from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, as_usage, exit_codes, print_result, write_figures
+from coffeecup.postprocess.cli.selection import Selection, begin_of, end_of, expanded
 from coffeecup.postprocess.logs.reader import LogError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Assumptions:
 
 
 @exit_codes({0: "the risks were computed, whatever they are", 2: USAGE + ", an invalid contract, or unknown noise"})
-@takes(Assumptions)
+@expanded()
 def risk(assumptions: Assumptions, contract: ContractFile, figures: Figures = None, as_json: AsJson = False) -> None:
     """Print how likely a machine passes the contract, by its true value: the supplier's and the centre's risk."""
     from coffeecup.postprocess.acceptance.contract import ContractError, read_contract
@@ -96,9 +96,6 @@ def risk(assumptions: Assumptions, contract: ContractFile, figures: Figures = No
         agreed = read_contract(contract)
     assumed = assumptions.assumed(agreed)
     chances = simulation(agreed, assumed).chances()
-    if as_json:
-        print_json(risks.as_object(agreed, assumed, chances))
-    else:
-        typer.echo(risks.text(agreed, assumed, chances), nl=False)
+    print_result(as_json, risks.as_object(agreed, assumed, chances), risks.text(agreed, assumed, chances))
     if figures:
         write_figures(figures, [(contract.stem, risks.figure(chances))])

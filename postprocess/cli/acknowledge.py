@@ -17,7 +17,7 @@ from coffeecup.postprocess.cli.common import (
     known_entries,
     writing,
 )
-from coffeecup.postprocess.cli.selection import Selection, begin_of, end_of, reads_sessions
+from coffeecup.postprocess.cli.selection import Selection, begin_of, end_of, expanded
 from coffeecup.postprocess.show.words import printable
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ File = Annotated[
 
 
 @exit_codes({0: "recorded", 2: USAGE})
-@reads_sessions("until", "system", "partition", "benchmark", "metric")
+@expanded("until", "system", "partition", "benchmark", "metric")
 def acknowledge(
     selection: Selection,
     who: Annotated[str, typer.Option(help="Who states it.")],

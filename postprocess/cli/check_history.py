@@ -23,7 +23,7 @@ from coffeecup.postprocess.cli.common import (
     site_rules,
     valued,
 )
-from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ OnlyNew = Annotated[bool, typer.Option("--new", help="Only events that the last 
         2: USAGE,
     }
 )
-@reads_sessions()
+@expanded()
 def check_history(
     selection: Selection,
     expected: Expected = None,

@@ -178,6 +178,14 @@ def print_json(content) -> None:
     typer.echo(orjson.dumps(plain(content), option=orjson.OPT_INDENT_2).decode())
 
 
+def print_result(as_json: bool, content, text: str) -> None:
+    """Prints a result once: as JSON with --json, otherwise as text with its last line feed."""
+    if as_json:
+        print_json(content)
+    else:
+        typer.echo(text, nl=False)
+
+
 def plain(value):
     """The same in JSON's types; a table becomes a list with an object for each row."""
     import pandas as pd

@@ -14,7 +14,7 @@ from coffeecup.postprocess.cli.common import (
     Figures,
     as_usage,
     exit_codes,
-    print_json,
+    print_result,
     write_figures,
     writing,
 )
@@ -124,10 +124,7 @@ def compared_arms(
     comparison = result.conclude(plan, found, [run for run in runs.runs if run.problem])
     if figures:
         write_figures(figures, [("comparison", figure) for figure in drawn(plan, found)])
-    if as_json:
-        print_json(result.as_object(comparison))
-    else:
-        typer.echo(result.text(comparison), nl=False)
+    print_result(as_json, result.as_object(comparison), result.text(comparison))
     return comparison.holds
 
 
@@ -143,10 +140,7 @@ def compared_sessions(selection: Selection, named: tuple[str, str], minimum: flo
     if both := set.intersection(*map(set, sides.values())):
         raise typer.BadParameter(f"--sessions: {', '.join(sorted(both))} is on both sides")
     found = sessions.compare_sessions(values, sides, selection.metric or [], minimum)
-    if as_json:
-        print_json(sessions.as_object(found))
-    else:
-        typer.echo(sessions.text(found), nl=False)
+    print_result(as_json, sessions.as_object(found), sessions.text(found))
     return found.holds
 
 

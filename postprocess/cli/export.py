@@ -16,11 +16,11 @@ from coffeecup.postprocess.cli.common import (
     known_entries,
     write_text,
 )
-from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.cli.selection import Selection, expanded
 
 
 @exit_codes({0: "written", 2: USAGE})
-@reads_sessions()
+@expanded()
 def export(
     selection: Selection,
     junit: Annotated[

@@ -19,7 +19,7 @@ from coffeecup.postprocess.cli.common import (
     valued,
     write_figures,
 )
-from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @exit_codes({0: "printed, whatever the values are (`coffeecup check-history` judges them)", 2: USAGE})
-@reads_sessions()
+@expanded()
 def history(
     selection: Selection,
     as_json: AsJson = False,

@@ -18,7 +18,7 @@ from coffeecup.postprocess.cli.common import (
     write_figures,
     write_text,
 )
-from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import counted, printable
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Format(StrEnum):
 
 
 @exit_codes({0: "no node is confirmed to be slow", 1: "a node is confirmed to be slow", 2: USAGE})
-@reads_sessions()
+@expanded()
 def nodes(
     selection: Selection,
     last: Annotated[

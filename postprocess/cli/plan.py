@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.cli.common import USAGE, AsJson, Thresholds, as_usage, exit_codes, print_json, site_rules
-from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.cli.common import USAGE, AsJson, Thresholds, as_usage, exit_codes, print_result, site_rules
+from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import printable
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         2: USAGE + ", or too few sessions to know the noise",
     }
 )
-@reads_sessions("partition")
+@expanded("partition")
 def plan(
     selection: Selection,
     minutes: Annotated[float, typer.Option(metavar="M", help="Run time of all tests of a night, without the queue.")],
@@ -57,10 +57,8 @@ def plan(
         made = plan(found.tests, found.targets, by)
         rows = planned.rows(found, made, by)
     mode, foreign = mode_of(selection, made, name)
-    if as_json:
-        print_json(planned.as_object(found, made, rows, mode, remarks + foreign))
-    else:
-        typer.echo(planned.text(found, made, rows, mode, remarks + foreign))
+    result = found, made, rows, mode, remarks + foreign
+    print_result(as_json, planned.as_object(*result), f"{planned.text(*result)}\n")
     raise typer.Exit(0 if made.reached and not found.unknown else 1)
 
 

@@ -17,7 +17,7 @@ from coffeecup.postprocess.cli.common import (
     calibrating,
     can_be_written,
     exit_codes,
-    print_json,
+    print_result,
     write_figures,
     write_text,
 )
@@ -91,10 +91,7 @@ def predict(
             return
         curves = predicted(machines, calibrating(calibrate), r_max, processes, bool(figures))
     full = [curve[-1] for curve in curves]
-    if as_json:
-        print_json(msgspec.to_builtins(full))
-    else:
-        typer.echo(shown.terminal_text(full), nl=False)
+    print_result(as_json, msgspec.to_builtins(full), shown.terminal_text(full))
     if figures:
         from coffeecup.postprocess.reports.prediction_figures import over_nodes
 

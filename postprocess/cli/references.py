@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coffeecup.postprocess.cli.common import USAGE, AsJson, as_usage, can_be_written, exit_codes, print_json, writing
-from coffeecup.postprocess.cli.reference_options import (
-    Coverage,
-    Environ,
-    File,
-    Floor,
-    Include,
-    MinSessions,
-    Scaling,
-    Settings,
-    ValidFrom,
-    Xfail,
-)
-from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.cli.reference_options import Wanted
+from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
 if TYPE_CHECKING:
@@ -32,19 +21,10 @@ LARGEST_EXPONENT = 10  # of the number of processes
 
 # Bounds hold for all metrics of a test together, so that none can be left out.
 @exit_codes({0: "proposed, and written with --write", 2: USAGE + ", or no reference can be proposed"})
-@reads_sessions("metric")
+@expanded("metric")
 def propose(
     selection: Selection,
-    file: File,
-    coverage: Coverage = 0.95,
-    floor: Floor = None,
-    min_sessions: MinSessions = None,
-    settings: Settings = None,
-    environ: Environ = None,
-    valid_from: ValidFrom = None,
-    xfail: Xfail = None,
-    scaling: Scaling = None,
-    include: Include = None,
+    wanted: Wanted,
     write: Annotated[bool, typer.Option("--write", help="Write the file; otherwise only show the changes.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -53,26 +33,26 @@ def propose(
     from coffeecup.postprocess.references import proposals
 
     if write:
-        can_be_written(file)
+        can_be_written(wanted.file)
     benchmark = only_benchmark(selection)
-    latest = max(filter(None, (selection.since, valid_from)), default=None)
-    table = one_kind(replace(selection, since=latest).values(), settings, environ)
-    used, excluded = good(table, frozenset(include or ()), new_epoch=valid_from is not None)
+    latest = max(filter(None, (selection.since, wanted.valid_from)), default=None)
+    table = one_kind(replace(selection, since=latest).values(), wanted.settings, wanted.environ)
+    used, excluded = good(table, frozenset(wanted.include or ()), new_epoch=wanted.valid_from is not None)
     values = change_points.session_values(used)
     simulated = are_simulated(values)
     terms = proposals.Terms(
-        coverage,
-        floor or proposals.FLOOR[simulated],
-        min_sessions or proposals.MIN_SESSIONS[simulated],
+        wanted.coverage,
+        wanted.floor or proposals.FLOOR[simulated],
+        wanted.min_sessions or proposals.MIN_SESSIONS[simulated],
         simulated,
-        f"{valid_from or values['session_time'].min():%Y-%m-%d}",
-        tuple(pairs(xfail, "--xfail")),
-        tuple((name, number(text)) for name, text in pairs(scaling, "--scaling")),
+        f"{wanted.valid_from or values['session_time'].min():%Y-%m-%d}",
+        tuple(pairs(wanted.xfail, "--xfail")),
+        tuple((name, number(text)) for name, text in pairs(wanted.scaling, "--scaling")),
     )
     made, useless = proposed(values, terms)
-    if "changes" not in (include or ()):
+    if "changes" not in (wanted.include or ()):
         refuse_changes(values.merge(made[["metric"]].drop_duplicates()))
-    today = today_of(file, benchmark, values, made, terms.simulated)
+    today = today_of(wanted.file, benchmark, values, made, terms.simulated)
     new = proposals.proposal(today, benchmark, made, values, terms)
     found = (excluded, useless, made, proposals.differences(today, new, benchmark), proposals.outside(values, made))
     if as_json:
@@ -80,7 +60,7 @@ def propose(
     else:
         show(*found)
     if write:
-        update(file, new, benchmark)
+        update(wanted.file, new, benchmark)
     else:
         typer.echo("nothing was written; use --write to write the file", err=True)
 
@@ -208,7 +188,7 @@ def loaded(file: Path, benchmark: str) -> dict:
 
 
 @exit_codes({0: "every metric has a reference, and every reference is used and can fail", 1: "a gap", 2: USAGE})
-@reads_sessions()
+@expanded()
 def check(
     selection: Selection,
     files: Annotated[

@@ -4,7 +4,7 @@ sessions."""
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import UTC, datetime, time
 from functools import cached_property, wraps
 from pathlib import Path
@@ -163,24 +163,30 @@ def matching(table: "pd.DataFrame", name: str, values: list[str] | None) -> "pd.
     return rows_with(table, name, values)
 
 
-def reads_sessions(*left_out: str) -> Callable:
-    """Decorator: the first parameter of the command is a Selection; see takes()."""
-    return takes(Selection, *left_out)
-
-
-def takes(kind: type, *left_out: str) -> Callable:
-    """Decorator: the first parameter of the command is a `kind`, a dataclass, whose fields become arguments and options
-    of the command, except those that are left out."""
+def expanded(*left_out: str) -> Callable:
+    """Decorator: each field of a parameter of the command that is a dataclass, such as a Selection, becomes an argument
+    or option of the command, except those that are left out."""
 
     def decorate(command: Callable) -> Callable:
-        fields = {name: field for name, field in inspect.signature(kind).parameters.items() if name not in left_out}
-        _, *own = inspect.signature(command).parameters.values()
+        own = inspect.signature(command).parameters.values()
+        types = {given.name: given.annotation for given in own}
+        classes = {name: kind for name, kind in types.items() if isinstance(kind, type) and is_dataclass(kind)}
+        fields = {
+            name: [field for field in inspect.signature(kind).parameters.values() if field.name not in left_out]
+            for name, kind in classes.items()
+        }
 
         @wraps(command)
         def run(**given):
-            return command(kind(**{name: given.pop(name) for name in fields}), **given)
+            made = {
+                name: kind(**{field.name: given.pop(field.name) for field in fields[name]})
+                for name, kind in classes.items()
+            }
+            return command(**made, **given)
 
-        parameters = [field.replace(kind=field.KEYWORD_ONLY) for field in (*fields.values(), *own)]
+        parameters = [
+            field.replace(kind=field.KEYWORD_ONLY) for given in own for field in fields.get(given.name, [given])
+        ]
         run.__dict__.pop("__wrapped__")
         run.__dict__["__signature__"] = inspect.Signature(parameters)
         run.__annotations__ = {field.name: field.annotation for field in parameters}

@@ -24,12 +24,12 @@ from coffeecup.postprocess.cli.common import (
     write_figures,
     write_text,
 )
-from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import printable
 
 
 @exit_codes({0: "written, whatever the values are (`coffeecup check-history` judges them)", 2: USAGE})
-@reads_sessions()
+@expanded()
 def site_report(
     selection: Selection,
     output: OutputPage = Path("site.html"),

@@ -8,12 +8,12 @@ from typing import cast
 
 import matplotlib
 import pandas as pd
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.circumstances import circumstances
 from coffeecup.postprocess.history.table import SERIES
-from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, around, canvas
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, VERMILION, Figure
 from coffeecup.postprocess.show.words import counted, digits, named, unit_word
 
 PANELS = 4
@@ -37,14 +37,14 @@ def trends(values: pd.DataFrame, found: list[Finding]) -> Iterator[Figure]:
 
 def trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figure:
     """The figure of one metric. The rows of `values` differ in size only."""
-    with matplotlib.rc_context(LOOK):
+    with matplotlib.rc_context(plots.LOOK):
         return drawn_trend(values, found, number)
 
 
 def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figure:
     first = values.iloc[0]
     panels = list(values.groupby("processes"))
-    drawn, axes = canvas(3 + 3.2 * len(panels), 3.4, len(panels))
+    drawn, axes = plots.canvas(3 + 3.2 * len(panels), 3.4, len(panels))
     sizes = []
     for axis, (size, series) in zip(axes, panels):
         keys = series[SERIES].drop_duplicates().to_dict("records")
@@ -58,7 +58,7 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
         )
     axes[0].set_ylabel(f"{first['metric']} [{first['unit']}]" if first["unit"] else first["metric"])
     axes[0].legend(loc="best")
-    drawn.get_layout_engine().execute(drawn)  # pyright: ignore[reportOptionalMemberAccess]: canvas() sets it
+    drawn.get_layout_engine().execute(drawn)  # pyright: ignore[reportOptionalMemberAccess]: plots.canvas() sets it
     drawn.set_layout_engine("none")  # the layout is computed once, not for each file: it takes longer than drawing
     with_options = f", options {first['settings']}" if first["settings"] else ""
     where = f"{first['system']}:{first['partition']}+{first['environ']}" + (
@@ -110,7 +110,5 @@ def panel(axis, series: pd.DataFrame, found: list[Finding]) -> None:
         )
     if times.min() == times.max():  # Matplotlib would show four years
         axis.set_xlim(times.min() - DAY, times.max() + DAY)
-    locator = AutoDateLocator(minticks=2, maxticks=6)
-    axis.xaxis.set_major_locator(locator)
-    axis.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    around(axis, float(series["value"].median()))
+    plots.time_axis(axis, 6)
+    plots.around(axis, float(series["value"].median()))

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from coffeecup.postprocess.benchmarks import node_figures
 from coffeecup.postprocess.show import plots
@@ -74,7 +73,5 @@ def draw_history(axes: Axes, rows: pd.DataFrame, names: list[str]) -> None:
     axes.axhline(SLOWER, color=GREY, linestyle=":")
     axes.set_ylim(bottom=0)
     axes.set_ylabel("relative to the median")
-    locator = AutoDateLocator(minticks=2, maxticks=8)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    plots.time_axis(axes, 8)
     axes.legend(loc="lower left", ncols=2)

@@ -15,6 +15,7 @@ from typing import Any
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
@@ -129,6 +130,13 @@ def process_axis(axes: Axes, processes: pd.Series) -> None:
     axes.set_xticks(sizes, [str(count) for count in sizes], rotation=0 if len(sizes) < 6 else 60)
     axes.minorticks_off()
     axes.set_xlabel("processes")
+
+
+def time_axis(axes: Axes, ticks: int) -> None:
+    """Dates in their shortest form, at most so many ticks."""
+    locator = AutoDateLocator(minticks=2, maxticks=ticks)
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def from_zero(*panels: Axes) -> None:
