@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import exp
+from math import exp, isnan
 from pathlib import Path
 from typing import Protocol
 
@@ -207,9 +207,15 @@ def table(rows: pd.DataFrame) -> Table:
     """One line for each index; floats with their digits, all else as text."""
     drawn = simple_table(*map(str, (rows.index.name, *rows.columns)))
     for name, values in rows.iterrows():
-        cells = [digits(value) if isinstance(value, float) else printable(str(value)) for value in values]
-        drawn.add_row(*map(Text, (str(name), *cells)))
+        drawn.add_row(*map(Text, (str(name), *map(cell, values))))
     return drawn
+
+
+def cell(value: object) -> str:
+    """A dash for what an arm without runs lacks."""
+    if isinstance(value, float):
+        return "–" if isnan(value) else digits(value)
+    return printable(str(value))
 
 
 def as_object(found: Conclusion) -> dict:
