@@ -47,8 +47,9 @@ def files(names):
 
 # Files that take minutes, the longest first: with --dist loadfile the last files are short ones then.
 LONGEST = files("""
-site_on_slurm slurm simulated simulated_machines known_file_systems ends_of_long_runs ftio_kernel_result
-ends_of_runs b_eff_kernel_measures job_scripts checks acceptance b_eff_kernel_damage b_eff_kernel_budget known_link
+site_on_slurm slurm docs newest_libraries checks simulated simulated_machines known_file_systems ends_of_long_runs
+ftio_kernel_result b_eff_memory
+ends_of_runs b_eff_kernel_measures job_scripts acceptance b_eff_kernel_damage b_eff_kernel_budget known_link
 """)
 
 

@@ -37,7 +37,7 @@ MUTATED = {
     "postprocess/history/events.py": ("test_directions.py", "test_events.py", "test_extent.py"),
     "postprocess/history/comparable.py": ("test_levels.py", "test_standing.py"),
     "postprocess/history/levels.py": ("test_levels.py", "test_standing.py"),
-    "postprocess/history/looks.py": ("test_levels.py",),
+    "postprocess/history/looks.py": ("test_levels.py", "test_looks.py"),
     "postprocess/history/explanations.py": ("test_events_of_nodes.py",),
     "postprocess/history/node_kinds.py": ("test_node_life.py",),
     "postprocess/history/nodes.py": ("test_nodes_history.py",),
