@@ -47,3 +47,20 @@ const char *input_read(const char *path, size_t most_bytes, char *text, size_t *
         fclose(file);
     return why;
 }
+
+bool input_find_included(const char *const *places, const char *file, char path[PATH_MAX])
+{
+    char program[PATH_MAX], candidate[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return false;
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    for (; *places; places++)
+        if (snprintf(candidate, sizeof candidate, "%s/%s/%s", program, *places, file) < (int)sizeof candidate &&
+            access(candidate, R_OK) == 0) {
+            memcpy(path, candidate, sizeof candidate);
+            return true;
+        }
+    return false;
+}

@@ -3,6 +3,8 @@
 #ifndef COFFEECUP_INPUT_FILE_H
 #define COFFEECUP_INPUT_FILE_H
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -12,5 +14,9 @@ FILE *input_open(const char *path, int64_t most_bytes, const char **why);
 
 /* Reads such a file into `text`; `bytes` becomes its size. Returns NULL, or why it cannot be read. */
 const char *input_read(const char *path, size_t most_bytes, char *text, size_t *bytes);
+
+/* Finds a file that belongs to the program: in one of the NULL-terminated places, relative to the folder of the
+ * executable. If it is there, `path` becomes its path. */
+bool input_find_included(const char *const *places, const char *file, char path[PATH_MAX]);
 
 #endif

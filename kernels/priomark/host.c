@@ -113,6 +113,15 @@ void priomark_stop(const struct priomark_file *file, const char *what, const cha
     priomark_fail(file->run, "cannot %s '%s' through %s: %s", what, file->path, file->interface->name, why);
 }
 
+int64_t priomark_hint(const struct priomark_file *file, const char *name)
+{
+    const struct interfaces *interfaces = &file->run->workload->interfaces;
+    for (int i = 0; i < interfaces->hints; i++)
+        if (strcmp(interfaces->hint[i].name, name) == 0)
+            return interfaces->hint[i].value;
+    return 0;
+}
+
 /* --- what is noted ------------------------------------------------------------------------------------------------ */
 
 void priomark_begin(struct priomark *run)

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-enum { PRIOMARK_INTERFACE = 2, PRIOMARK_PATH_BYTES = 4096 };
+enum { PRIOMARK_INTERFACE = 3, PRIOMARK_PATH_BYTES = 4096 };
 
 enum priomark_operation { PRIOMARK_READ, PRIOMARK_WRITE, PRIOMARK_OPERATIONS };
 
@@ -88,10 +88,16 @@ struct priomark_interface {
      * version of a library and its settings. */
     const char *(*why_not)(void);
     const char *(*properties)(void);
+
+    /* Optional: NULL-terminated names of hints that the workload may give it, see priomark_hint(). */
+    const char *const *hints;
 };
 
 /* Defined by a shared object. */
 extern const struct priomark_interface priomark_interface;
+
+/* The value of a hint of the workload, hints = "chunk=1MiB,collective_metadata=1": bytes or a number. 0: not given. */
+int64_t priomark_hint(const struct priomark_file *file, const char *name);
 
 /* Ends the run with one line: that `what` ("read", "open") failed on the file, and why. The log is closed as failed.
  * Give the remedy in the reason. On any process. */

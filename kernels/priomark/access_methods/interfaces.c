@@ -3,13 +3,17 @@
 #include "interfaces.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agreement.h"
 #include "fail.h"
+#include "input_file.h"
+#include "options.h"
 #include "storage.h"
 
 static const struct priomark_interface *const built_in[] = {
@@ -66,10 +70,66 @@ static const char *fault_of(const struct priomark_interface *interface, const ch
     return interface->why_not ? interface->why_not() : NULL;
 }
 
+static bool has_hint(const struct interfaces *interfaces, const char *name)
+{
+    for (int i = 0; i < interfaces->count; i++)
+        for (const char *const *hint = interfaces->loaded[i].interface->hints; hint && *hint; hint++)
+            if (strcmp(*hint, name) == 0)
+                return true;
+    return false;
+}
+
+const char *interface_hints(struct interfaces *interfaces, const char *text)
+{
+    static char problem[256];
+    for (const char *at = text; *at; at += strspn(at, ", ")) {
+        struct hint *hint = &interfaces->hint[interfaces->hints];
+        char size[32] = "";
+        int used = 0;
+        if (interfaces->hints == MOST_HINTS)
+            return "hints: there are too many of them";
+        if (sscanf(at, "%31[a-z0-9_]=%31[0-9A-Za-z]%n", hint->name, size, &used) != 2 ||
+            (hint->value = parse_size(size)) < 0) {
+            snprintf(problem, sizeof problem, "hints: '%.80s' does not begin with NAME=SIZE, such as \"chunk=1MiB\"",
+                     at);
+            return problem;
+        }
+        if (!has_hint(interfaces, hint->name)) {
+            snprintf(problem, sizeof problem,
+                     "hints: no interface of this workload has the hint '%.40s'; remove it, or add its method",
+                     hint->name);
+            return problem;
+        }
+        interfaces->hints++;
+        at += used;
+    }
+    return NULL;
+}
+
+/* The path of a shared object, in the directory if it is there or not included. */
+static void find(const char *directory, const char *name, char path[PATH_MAX])
+{
+    static const char *const places[] = {"interfaces", "../lib/priomark", NULL};
+    char file[64];
+    snprintf(file, sizeof file, "priomark_%.31s.so", name);
+    snprintf(path, PATH_MAX, "%s/%s", directory ? directory : ".", file);
+    if (!directory || access(path, F_OK) != 0)
+        input_find_included(places, file, path);
+}
+
+bool interface_is_included(const char *name)
+{
+    char path[PATH_MAX];
+    find(NULL, name, path);
+    int is_included = path[0] == '/';
+    MPI_CHECK(MPI_Bcast(&is_included, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return is_included;
+}
+
 static void load(struct loaded *loaded, const char *directory, const char *name, char *reason, size_t reason_bytes)
 {
-    char path[PRIOMARK_PATH_BYTES];
-    snprintf(path, sizeof path, "%s/priomark_%s.so", directory, name);
+    char path[PATH_MAX];
+    find(directory, name, path);
     char *absolute = realpath(path, NULL); /* dlopen() searches other directories for a name without a slash */
     void *library = absolute ? dlopen(absolute, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!library || !sha256_of_file(absolute, loaded->sha256)) {

@@ -6,7 +6,7 @@
 #include "priomark_interface.h"
 #include "sha256.h"
 
-enum { MOST_INTERFACES = 16 };
+enum { MOST_INTERFACES = 16, MOST_HINTS = 16, HINT_NAME_BYTES = 32 };
 
 struct loaded {
     const struct priomark_interface *interface;
@@ -14,8 +14,15 @@ struct loaded {
     char sha256[SHA256_HEX_BYTES];
 };
 
+struct hint {
+    char name[HINT_NAME_BYTES];
+    int64_t value;
+};
+
 struct interfaces {
-    const char *directory; /* of shared objects; NULL: none */
+    const char *directory; /* of shared objects, before that of those which are included; NULL: none */
+    int hints;
+    struct hint hint[MOST_HINTS];
     int count;
     struct loaded loaded[MOST_INTERFACES];
 };
@@ -26,8 +33,14 @@ const struct priomark_interface *interface_find(const struct interfaces *interfa
 /* Whether the name could be that of a loaded interface. */
 bool interface_is_name(const char *name);
 
-/* Loads DIRECTORY/priomark_NAME.so until the end of the process, the same file on all processes. If that fails, NULL,
- * and a sentence in `reason`, the same on all processes. Collective. */
+/* Whether a shared object of this name belongs to the program on the first process. Collective. */
+bool interface_is_included(const char *name);
+
+/* Reads hints, "NAME=SIZE,...", of loaded interfaces. Returns NULL, or the problem in static storage. */
+const char *interface_hints(struct interfaces *interfaces, const char *text);
+
+/* Loads priomark_NAME.so, the same file on all processes, from the directory or from that of included interfaces, until
+ * the end of the process. If that fails, NULL, and a sentence in `reason`, the same on all processes. Collective. */
 const struct priomark_interface *interface_load(struct interfaces *interfaces, const char *name, char *reason,
                                                 size_t reason_bytes);
 

@@ -23,31 +23,21 @@ static const struct priomark_key run_keys[] = {
     {"repetitions", PRIOMARK_COUNTS, "1", "number of measurements of each case", 1, 100000, NULL},
     {"check", PRIOMARK_FLAG, "false", "check every byte", 0, 0, NULL},
     {"evict", PRIOMARK_FLAG, "true", "evict files from the page cache before they are accessed", 0, 0, NULL},
+    {"hints", PRIOMARK_TEXT, NULL, "hints for loaded interfaces", 0, 0, NULL},
     {0}};
-enum { DESCRIPTION, SEED, REPETITIONS, CHECK, EVICT, RUN_KEYS };
+enum { DESCRIPTION, SEED, REPETITIONS, CHECK, EVICT, HINTS, RUN_KEYS };
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-/* A name without a slash or a dot is that of an included workload: beside the program in a build, in share/ of an
- * installation. */
+/* A name without a slash or a dot is that of an included workload. */
 static void find(const char *name, char path[PATH_MAX])
 {
     static const char *const places[] = {"workloads", "../share/priomark/workloads", NULL};
-    char program[PATH_MAX];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char file[PATH_MAX];
     snprintf(path, PATH_MAX, "%s", name);
-    if (length <= 0 || strpbrk(name, "/."))
-        return;
-    program[length] = '\0';
-    *strrchr(program, '/') = '\0';
-    for (const char *const *place = places; *place; place++) {
-        char candidate[2 * PATH_MAX];
-        const int length_of_candidate = snprintf(candidate, sizeof candidate, "%s/%s/%s.cfg", program, *place, name);
-        if (length_of_candidate < PATH_MAX && access(candidate, R_OK) == 0) {
-            memcpy(path, candidate, (size_t)length_of_candidate + 1);
-            return;
-        }
-    }
+    snprintf(file, sizeof file, "%.200s.cfg", name);
+    if (!strpbrk(name, "/."))
+        input_find_included(places, file, path);
 }
 
 static void read_text(const char *name, const char *path, char text[MOST_TEXT_BYTES + 1], char reason[REASON_LENGTH])
@@ -108,8 +98,9 @@ static const struct sub_benchmark *find_benchmark(const struct workload *workloa
         refuse("%s:%d: '%s' %s; remove it, or choose others with --only", workload->path, line, name,
                why_not_offered(name));
     if (!benchmark)
-        refuse("%s:%d: '%.80s' is neither a key (description, seed, repetitions, check, evict) nor a sub-benchmark of "
-               "this build (%s)",
+        refuse("%s:%d: '%.80s' is neither a key (description, seed, repetitions, check, evict, hints) nor a "
+               "sub-benchmark of this "
+               "build (%s)",
                workload->path, line, name, sub_benchmark_names());
     return benchmark;
 }
@@ -123,7 +114,8 @@ static void load_method(struct workload *workload, const struct group *group, co
         if (strcmp(*built_in, name) == 0)
             return;
     const struct priomark_interface *interface = interface_find(&workload->interfaces, name);
-    if ((interface && !interface->version) || !workload->interfaces.directory) {
+    if ((interface && !interface->version) ||
+        (!interface && !workload->interfaces.directory && !interface_is_included(name))) {
         complain_unknown_name(key, line, name, complaint);
         return;
     }
@@ -226,6 +218,9 @@ static void take_run_values(struct workload *workload, struct values values[RUN_
     workload->repetitions = values[REPETITIONS].number[0];
     workload->check = values[CHECK].number[0];
     workload->evict = values[EVICT].number[0];
+    const char *problem = values[HINTS].line ? interface_hints(&workload->interfaces, values[HINTS].text[0]) : NULL;
+    if (problem)
+        refuse_line(workload, values[HINTS].line, problem);
     for (int k = 0; k < RUN_KEYS; k++)
         values_free(&values[k]);
 }

@@ -21,10 +21,17 @@ class Priomark(KernelPackage):
     variant("devices", default=True, description="Measure raw devices; requires libblkid to search them for signatures")
     variant("uring", default=False, description="Asynchronous access by Linux's io_uring")
 
+    variant("hdf5", default=False, when="+mpiio", description="Parallel HDF5 as an interface")
+    variant("pnetcdf", default=False, when="+mpiio", description="PnetCDF as an interface")
+    variant("netcdf", default=False, when="+mpiio", description="Parallel netCDF-4 as an interface")
+
     depends_on("mpi@3:", when="+mpi")
     depends_on("libconfig")
     depends_on("util-linux", when="+devices")
     depends_on("liburing@2:", when="+uring")
+    depends_on("hdf5@1.10:+mpi", when="+hdf5")
+    depends_on("parallel-netcdf", when="+pnetcdf")
+    depends_on("netcdf-c@4.9:+mpi", when="+netcdf")
 
     def cmake_args(self):
         return [
@@ -33,6 +40,9 @@ class Priomark(KernelPackage):
             self.define("COFFEECUP_MPI_IO", self.spec.satisfies("+mpiio")),
             self.define_from_variant("COFFEECUP_DEVICES", "devices"),
             self.define_from_variant("COFFEECUP_URING", "uring"),
+            self.define("COFFEECUP_HDF5", self.spec.satisfies("+hdf5")),
+            self.define("COFFEECUP_PNETCDF", self.spec.satisfies("+pnetcdf")),
+            self.define("COFFEECUP_NETCDF", self.spec.satisfies("+netcdf")),
         ]
 
     def test_small_workload(self):
