@@ -35,8 +35,9 @@ static json_t *benchmarks_json(const struct workload *workload)
     json_t *list = json_array();
     for (int i = 0; i < workload->groups; i++) {
         const struct sub_benchmark *benchmark = workload->group[i].benchmark;
-        json_array_append_new(list,
-                              OBJECT(field_text("name", benchmark->name), field_text("summary", benchmark->summary)));
+        if (begins_sub_benchmark(workload, i))
+            json_array_append_new(
+                list, OBJECT(field_text("name", benchmark->name), field_text("summary", benchmark->summary)));
     }
     return list;
 }

@@ -82,6 +82,7 @@ class Functions:
     `comparison`: (machine, log, score, logs) -> a Comparison of the log's run with a described machine. `nodes`: (log)
     -> an Examination of the run's nodes. `nodes_of_unscored`: (log) -> an Examination of the nodes of a log that has no
     score, None if its times are not valid either. `moved_bytes`: (log) -> the bytes that the run transferred.
+    `from_darshan`: (paths) -> a workload that logs of Darshan describe, None if none of them does, and the LogErrors.
     `size_column` names the column of the measurement_table that has the size of a message or of an access."""
 
     together: Callable | None = None
@@ -91,6 +92,7 @@ class Functions:
     nodes: Callable | None = None
     nodes_of_unscored: Callable | None = None
     moved_bytes: Callable | None = None
+    from_darshan: Callable | None = None
     size_column: str | None = None
 
 

@@ -25,6 +25,7 @@ from coffeecup.postprocess.cli import (
     site,
     site_report,
     watch,
+    workload,
 )
 from coffeecup.postprocess.cli.common import WithoutEmptyArguments, add
 
@@ -42,6 +43,7 @@ of_acceptance = typer.Typer(
     "that these runs belong to.",
 )
 of_references = typer.Typer(help="Create and check reference values.", no_args_is_help=True)
+of_workloads = typer.Typer(help="Make workloads to measure.", no_args_is_help=True)
 of_sites = typer.Typer(help="Create, check and report on a site.", no_args_is_help=True)
 
 add(app, "score", score.score)
@@ -67,9 +69,11 @@ add(of_acceptance, "evaluate", accept.evaluate)
 add(of_acceptance, "begin", accept.begin)
 add(of_acceptance, "risk", accept_risk.risk)
 add(of_acceptance, "plan", accept_plan.plan)
+add(of_workloads, "from-darshan", workload.from_darshan)
 app.add_typer(of_acceptance, name="accept")
 app.add_typer(of_references, name="references")
 app.add_typer(of_sites, name="site")
+app.add_typer(of_workloads, name="workload")
 
 
 def show_version(wanted: bool) -> None:

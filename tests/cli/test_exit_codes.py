@@ -4,6 +4,7 @@
 import os
 import re
 import subprocess
+from importlib import resources
 
 import evidence_made
 import logs_made
@@ -20,6 +21,7 @@ ELSEWHERE = {
     ("acknowledge", 0): "test_events.py",
     ("acknowledge", 2): "test_events.py",
 }
+DARSHAN_LOG = resources.files("darshan") / "examples" / "example_logs" / "ior_hdf5_example.darshan"
 REFERENCES = "_meta: {}\nb_eff:\n  $index: [$partition, num_processes]\n"
 
 
@@ -86,6 +88,9 @@ RUNS = [
     ("accept plan", 2, ["low/contract.yaml"]),
     ("predict", 0, ["--network", "crossbar", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
     ("predict", 2, ["--network", "ether", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
+    ("workload from-darshan", 0, [DARSHAN_LOG, "-o", "new/workload.cfg"]),
+    ("workload from-darshan", 1, ["bad.jsonl", "-o", "new/workload.cfg"]),
+    ("workload from-darshan", 2, ["new", "-o", "low"]),
     ("schema", 0, ["b_eff"]),
     ("schema", 2, ["c_eff"]),
     ("references propose", 0, ["steady.db", "--benchmark", "b_eff", "--file", "new.yaml"]),

@@ -5,6 +5,7 @@ option."""
 import json
 import re
 from datetime import datetime
+from importlib import resources
 from pathlib import Path
 
 import evidence_made
@@ -212,6 +213,13 @@ def test_predict(tmp_path):
     words = ["--network", "torus", "--nodes", "8", "--nic", "1GB/s", "--latency", "1us"]
     content = printed("predict", *words, "--calibrate", tmp_path / "log.jsonl")
     assert check(content, "coffeecup predict") == set(documented("coffeecup predict"))
+
+
+def test_workload_from_darshan(tmp_path):
+    log = resources.files("darshan") / "examples" / "example_logs" / "ior_hdf5_example.darshan"
+    content = printed("workload", "from-darshan", log, "-o", tmp_path / "workload.cfg")
+    seen = check(content, "coffeecup workload from-darshan")
+    assert seen == set(documented("coffeecup workload from-darshan")) - {"partial[]"}
 
 
 def test_site_check():

@@ -20,7 +20,7 @@ single_file = {
     read_write = "1:2";
     patterns = "read-write";
 };
-raw = { process_size = "64KiB"; block_size = "4KiB"; };
+raw = ( { process_size = "64KiB"; block_size = "4KiB"; }, { process_size = "8KiB"; block_size = "8KiB"; } );
 async = { process_size = ["64KiB"]; methods = "posix-aio"; };
 """
 
@@ -79,6 +79,9 @@ raw = { block_size = "100B";
         ('single_file = { patterns = ["write",\n "sideways"]; };', 2, f"'sideways' is not known; {PATTERNS}"),
         (DIRECT, 3, "direct I/O requires a multiple of 512 bytes"),
         ("single_file = 3;", 1, "takes a group"),
+        ("single_file = ( );", 1, "takes a group"),
+        ("single_file = ( { },\n 3 );", 2, "takes a group"),
+        (f"single_file = ({'{ },' * 64}\n {{ }});", 2, "more than 64 groups"),
         ("single_file = { };\nsingle_file = { };", 2, "duplicate setting name"),
         ('single_file = {\n process_size = "1MiB"', 2, "syntax error"),
         ("seed = -1; single_file = { };", 1, "seed must be a whole number from 0"),

@@ -234,11 +234,32 @@ static void leave_out(const struct workload *workload, const char *name, int lin
                 why_not_offered(name));
 }
 
+static void add_group(struct workload *workload, const char *name, const config_setting_t *setting)
+{
+    const int line = (int)config_setting_source_line(setting);
+    if (workload->groups == MOST_GROUPS)
+        refuse("%s:%d: more than %d groups", workload->path, line, MOST_GROUPS);
+    struct group *group = &workload->group[workload->groups++];
+    group->line = line;
+    group->benchmark = find_benchmark(workload, name, line);
+    if (!config_setting_is_group(setting))
+        refuse("%s:%d: '%s' is a sub-benchmark and takes a group, %s = { ... };, or a list of groups, %s = ( { ... }, "
+               "{ ... } );",
+               workload->path, line, name, name, name);
+    read_group(workload, group, setting);
+}
+
+/* A list has a group for each set of cases that are not all combinations of the same values. */
+static void read_groups(struct workload *workload, const char *name, const config_setting_t *setting)
+{
+    const bool is_list = config_setting_is_list(setting) && config_setting_length(setting) > 0;
+    for (int i = 0; i < (is_list ? config_setting_length(setting) : 1); i++)
+        add_group(workload, name, is_list ? config_setting_get_elem(setting, (unsigned)i) : setting);
+}
+
 static void read_root(struct workload *workload, const config_setting_t *root, const char *only)
 {
     struct values values[RUN_KEYS] = {{0}};
-    if (config_setting_length(root) > MOST_GROUPS)
-        refuse("%s: more than %d groups", workload->path, MOST_GROUPS);
     workload->group = allocate(MOST_GROUPS, sizeof *workload->group);
     for (int i = 0; i < config_setting_length(root); i++) {
         const config_setting_t *member = config_setting_get_elem(root, (unsigned)i);
@@ -250,16 +271,15 @@ static void read_root(struct workload *workload, const config_setting_t *root, c
         } else if (!only && why_not_offered(name)) {
             leave_out(workload, name, line);
         } else if (!only || is_listed(only, name)) {
-            struct group *group = &workload->group[workload->groups++];
-            group->line = line;
-            group->benchmark = find_benchmark(workload, name, line);
-            if (!config_setting_is_group(member))
-                refuse("%s:%d: '%s' is a sub-benchmark and takes a group, %s = { ... };", workload->path, line, name,
-                       name);
-            read_group(workload, group, member);
+            read_groups(workload, name, member);
         }
     }
     take_run_values(workload, values);
+}
+
+bool begins_sub_benchmark(const struct workload *workload, int group)
+{
+    return group == 0 || workload->group[group].benchmark != workload->group[group - 1].benchmark;
 }
 
 static void refuse_missing(const struct workload *workload, const char *only)
@@ -268,7 +288,7 @@ static void refuse_missing(const struct workload *workload, const char *only)
     for (const char *at = only; at && *at; at++)
         names += *at == ',';
     for (int i = 0; i < workload->groups; i++)
-        selected += is_listed(only, workload->group[i].benchmark->name);
+        selected += begins_sub_benchmark(workload, i) && is_listed(only, workload->group[i].benchmark->name);
     if (selected != names)
         refuse("--only %.200s: the workload '%s' does not contain each of them; give names of its groups, separated by "
                "commas",

@@ -8,7 +8,7 @@
 #include "sub_benchmarks.h"
 #include "values.h"
 
-/* A sub-benchmark's part of the workload. */
+/* A sub-benchmark's part of the workload, or one of several such parts, which are next to each other. */
 struct group {
     const struct sub_benchmark *benchmark;
     int line;
@@ -28,6 +28,9 @@ struct workload {
 /* Rank 0 reads `name`, a file or the name of an included workload; all processes get and check its text, and load its
  * interfaces. `only` (NULL: all) selects sub-benchmarks. Collective; refuses errors with file and line. */
 struct workload workload_read(const char *name, const char *only, const char *interface_directory);
+/* Whether a group is the first one of its sub-benchmark. */
+bool begins_sub_benchmark(const struct workload *workload, int group);
+
 void workload_free(struct workload *workload);
 
 #endif

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A workload from Darshan logs. Its door is workload.py, `from_darshan()`."""

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Darshan logs, read with PyDarshan. Its C library ends the whole process for some damaged logs, so it has one of its
+own."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coffeecup.postprocess.logs.paths import regular
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.show.words import size
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PREFIXES = {"POSIX": "POSIX_", "MPI-IO": "MPIIO_", "STDIO": "STDIO_"}  # modules, and of their counters
+LARGEST = 1 << 30  # bytes of a log; Darshan limits the memory of a process to a few MiB
+
+
+@dataclass(frozen=True)
+class DarshanLog:
+    """`tables` has a row for each record of a module: a file that one process, or all of them (rank -1), accessed. The
+    columns are `id`, `rank` and the counters without the module's prefix. `partial` names modules that ran out of
+    memory, so that files are missing."""
+
+    path: Path
+    processes: int
+    partial: list[str]
+    tables: "dict[str, pd.DataFrame]"
+
+
+def read(paths: list[Path]) -> Iterator[DarshanLog | LogError]:
+    """Each log, or why it cannot be read."""
+    pool = None
+    for path in paths:
+        pool = pool or ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        try:
+            if regular(path).stat().st_size > LARGEST:
+                yield LogError(path, f"larger than {size(LARGEST)}; this is no log of Darshan")
+            else:
+                yield pool.submit(read_here, path).result()
+        except BrokenProcessPool:
+            pool = None
+            yield damaged(path, "PyDarshan ended")
+        except OSError as error:
+            yield LogError(path, f"cannot be read: {error.strerror}")
+        except Exception as error:  # PyDarshan raises what its parts raise for contents that they did not expect
+            yield damaged(path, str(error))
+    if pool:
+        pool.shutdown()
+
+
+def damaged(path: Path, why: str) -> LogError:
+    return LogError(path, f"not a complete Darshan log ({why.rstrip('.')}); copy it again, or leave it out")
+
+
+def read_here(path: Path) -> DarshanLog:
+    """Reads a log in this process. Raises what PyDarshan raises, and ValueError for missing records."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where the library prints
+    import darshan
+
+    report = darshan.DarshanReport(str(path), read_all=False)
+    tables = {}
+    for module, prefix in PREFIXES.items():
+        if module in report.modules:
+            report.mod_read_all_records(module, dtype="pandas")
+            records = report.records[module]
+            if not records or records[0] is None or records[0]["counters"] is None:
+                raise ValueError(f"the records of {module} are missing")
+            tables[module] = records[0]["counters"].rename(columns=lambda name, cut=prefix: name.removeprefix(cut))
+    processes = int(report.metadata["job"]["nprocs"])
+    if processes < 1:
+        raise ValueError(f"{processes} processes")
+    partial = [module for module in tables if report.modules[module].get("partial_flag")]
+    return DarshanLog(path, processes, partial, tables)

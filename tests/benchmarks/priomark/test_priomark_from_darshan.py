@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workloads from Darshan logs: PRIOMark makes the requests that the logs of PyDarshan's package count, as
+`darshan-parser --total` prints them."""
+
+import importlib.resources
+import json
+
+import pandas as pd
+import pytest
+from commands import run, said
+from kernel_runs import good, records
+from priomark_runs import run as measured
+
+from coffeecup.postprocess.benchmarks.priomark.darshan import logs, requests, workload
+from coffeecup.postprocess.benchmarks.priomark.darshan.logs import LARGEST, DarshanLog
+
+LOGS = importlib.resources.files("darshan") / "examples" / "example_logs"
+IOR, MACSIO = "ior_hdf5_example", "shane_macsio_id29959_5-22-32552-7035573431850780836_1590156158"
+
+
+def converted(folder, *paths, code=0):
+    """The JSON document of the command, which writes workload.cfg in the folder."""
+    done = run("workload", "from-darshan", *paths, "-o", folder / "workload.cfg", "--json")
+    assert done.exit_code == code, done.output
+    return json.loads(done.stdout)
+
+
+# Processes, and the log's reads, writes, bytes read and bytes written above MPI-IO or, without it, POSIX.
+COUNTED = {
+    IOR: (4, (36, 23, 4_202_504, 4_195_800)),
+    MACSIO: (16, (0, 7759 + 117, 0, 13_286_360 + 158_124)),
+    "dxt": (1, (6126, 1497, 22_517_726, 13_021_781)),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED, ids=lambda name: name[:10])
+def test_the_kernel_makes_the_requests_of_a_log(openmpi, tmp_path, name):
+    processes, counted = COUNTED[name]
+    stated = converted(tmp_path, LOGS / f"{name}.darshan")
+    assert stated["processes"] == processes
+    assert tuple(each["logs"] for each in stated["amounts"].values()) == counted
+    good(measured(openmpi, tmp_path, (tmp_path / "workload.cfg").read_text(), processes))
+    found = [record for record in records(tmp_path / "log.jsonl") if record["record"] == "measurement"]
+    fields = ("read_calls", "write_calls", "read_bytes", "written_bytes")
+    made = tuple(sum(record[field] for record in found) for field in fields)
+    assert made == tuple(each["workload"] for each in stated["amounts"].values())
+    for kernel, log in zip(made[:2], counted[:2]):
+        assert abs(kernel - log) <= processes / 2
+    assert made[2:] == pytest.approx(counted[2:], rel=0.001)
+    assert run("score", tmp_path / "log.jsonl").exit_code == 0
+
+
+def test_kinds_of_requests_are_those_of_the_program(tmp_path):
+    """MACSio wrote 64 parts of a shared file collectively, in turn with the other processes."""
+    groups = converted(tmp_path, LOGS / f"{MACSIO}.darshan")["groups"]
+    first = {"benchmark": "strided", "pattern": "write", "method": "individual-collective", "block_bytes": 184_512}
+    assert {key: groups[0][key] for key in first} == first and groups[0]["writes"] == 64
+    assert groups[1]["method"] == "individual" and groups[1]["block_bytes"] == 192
+
+
+def log_of(processes=4, files=1, rank=-1, **counters):
+    """A log of POSIX in which each file has these counters, others are 0."""
+    names = [f"SIZE_{way}_{name}" for way in requests.DIRECTIONS for name in requests.BINS]
+    names += [f"ACCESS{i}_{what}" for i in range(1, 5) for what in ("ACCESS", "COUNT")]
+    names += ["OPENS", "STATS", "FSYNCS", "FDSYNCS", "FILE_NOT_ALIGNED", "RW_SWITCHES", *requests.DIRECTIONS.values()]
+    names += [f"{kind}{way}S" for kind in ("", "SEQ_", "CONSEC_") for way in requests.DIRECTIONS]
+    rows = [dict.fromkeys(names, 0) | {"id": number, "rank": rank} | counters for number in range(files)]
+    return DarshanLog("made.darshan", processes, [], {"POSIX": pd.DataFrame(rows)})
+
+
+def groups_of(log):
+    return workload.workload([log], requests.files(log)).groups
+
+
+READS = {"READS": 100, "SIZE_READ_1K_10K": 100, "BYTES_READ": 100 * 4096, "ACCESS1_ACCESS": 4096, "ACCESS1_COUNT": 100}
+
+
+@pytest.mark.parametrize(("behind", "pattern"), [(45, "read-write"), (44, "random-read-write")])
+def test_half_of_the_requests_after_opens_decide_on_the_order(behind, pattern):
+    [group] = groups_of(log_of(**READS, SEQ_READS=behind, OPENS=10))
+    assert (group.pattern, group.benchmark, group.read_write) == (pattern, "common_file", "25:0")
+
+
+@pytest.mark.parametrize(("switches", "mixes"), [(20, ["25:25"]), (19, ["0:25", "25:0"])])
+def test_reads_and_writes_in_turn_are_a_mix(switches, mixes):
+    both = READS | {"WRITES": 100, "SIZE_WRITE_1K_10K": 100, "BYTES_WRITTEN": 100 * 4096, "ACCESS1_COUNT": 200}
+    groups = groups_of(log_of(**both, SEQ_READS=100, SEQ_WRITES=100, RW_SWITCHES=switches))
+    assert sorted(group.read_write for group in groups) == mixes
+
+
+@pytest.mark.parametrize(("noted", "size"), [(90, 4096), (89, 5000)])
+def test_a_common_size_stands_for_all(noted, size):
+    """Otherwise, it is the mean."""
+    [group] = groups_of(log_of(**READS | {"ACCESS1_COUNT": noted, "BYTES_READ": 500_000}))
+    assert group.block_bytes == size
+
+
+@pytest.mark.parametrize(("processes", "blocks"), [(200, 1), (201, 0)])
+def test_requests_that_half_of_the_processes_make_count(processes, blocks):
+    log = log_of(processes, **READS)
+    made = workload.workload([log], requests.files(log))
+    assert [group.reads // processes for group in made.groups] == [blocks] * blocks
+    left = [(entry.operations, entry.bytes) for entry in made.missing if "less than one" in entry.what]
+    assert left == [(100, 409_600)] * (not blocks)
+
+
+@pytest.mark.parametrize(("rank", "name"), [(-1, "common_file"), (0, "single_file")])
+def test_a_file_of_one_process_is_its_own(rank, name):
+    assert groups_of(log_of(rank=rank, **READS))[0].benchmark == name
+
+
+def test_logs_together_run_on_the_processes_of_the_largest(tmp_path):
+    """Those of 16 and of 4 processes."""
+    stated = converted(tmp_path, LOGS / f"{MACSIO}.darshan", LOGS / f"{IOR}.darshan")
+    assert stated["processes"] == 16 and len(stated["logs"]) == 2
+    assert stated["amounts"]["write_operations"]["logs"] == 7876 + 23
+
+
+def bad_logs(folder):
+    whole = (LOGS / f"{IOR}.darshan").read_bytes()
+    (folder / "foreign.darshan").write_text("hello")
+    (folder / "damaged.darshan").write_bytes(whole[: len(whole) // 2])
+    aborts = bytearray(whole)
+    aborts[384], aborts[1934], aborts[3230] = 249, 194, 107  # an assertion of libdarshan-util
+    (folder / "aborts.darshan").write_bytes(aborts)
+    for name, size in (("largest", LARGEST), ("huge", LARGEST + 1)):
+        with (folder / f"{name}.darshan").open("wb") as file:
+            file.truncate(size)
+    return {
+        "foreign": "not a complete Darshan log",
+        "damaged": "not a complete Darshan log",
+        "aborts": "not a complete Darshan log (PyDarshan ended)",
+        "largest": "not a complete Darshan log",
+        "huge": "larger than 1 GiB",
+        "none": "No such file",
+    }
+
+
+def test_a_log_that_cannot_be_used_costs_itself_only(tmp_path):
+    said_of = bad_logs(tmp_path)
+    paths = [tmp_path / f"{name}.darshan" for name in said_of]
+    done = run("workload", "from-darshan", *paths, LOGS / "noposix.darshan", "-o", tmp_path / "none.cfg")
+    lines = done.stderr.splitlines()
+    assert done.exit_code == 1 and len(lines) == 7 and not (tmp_path / "none.cfg").exists()
+    for name, message in said_of.items():
+        [line] = [line for line in lines if f"{name}.darshan" in line]
+        assert message in line
+    assert "no reads or writes by POSIX or MPI-IO" in said(done)
+    converted(tmp_path, paths[0], LOGS / f"{IOR}.darshan", code=1)
+    assert (tmp_path / "workload.cfg").read_text().startswith("# Made from 1 Darshan log(s); run it on 4 processes.")
+
+
+@pytest.mark.parametrize(("processes", "errors"), [(200, 0), (201, 1)])
+def test_a_log_without_a_request_for_each_two_processes_is_refused(monkeypatch, processes, errors):
+    monkeypatch.setattr(logs, "read", lambda paths: [log_of(processes, **READS)])
+    made, found = workload.from_darshan([])
+    assert (made is None, len(found)) == (errors == 1, errors)
+
+
+def test_without_pydarshan_the_message_names_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("coffeecup.postprocess.cli.workload.find_spec", lambda name: None)
+    done = run("workload", "from-darshan", LOGS, "-o", tmp_path / "w.cfg")
+    assert done.exit_code == 2 and "install coffeecup[darshan]" in said(done)
