@@ -94,7 +94,19 @@ class Part:
 
     def files(self) -> set[str]:
         """Those that a reader opens: not the folders of ReFrame and of the runs of a comparison."""
-        names = ("*.html", "*.json", "*.jsonl", "*.txt", "*.csv", "*.xml", "*.yaml", "*.svg", "*.db", "figures/*.png")
+        names = (
+            "*.html",
+            "*.json",
+            "*.jsonl",
+            "*.txt",
+            "*.csv",
+            "*.xml",
+            "*.yaml",
+            "*.svg",
+            "*.db",
+            "*.tar",
+            "figures/*.png",
+        )
         return {str(path.relative_to(self.folder)) for name in names for path in self.folder.glob(name)}
 
 
@@ -194,9 +206,15 @@ def acceptance(part: Part) -> None:
     begun = 'eval "$(coffeecup accept begin contract.yaml)"'
     part.run("Runs that count for the contract", f"{begun} && {part.reframe} {SHORT} --repeat=3", "reframe.txt", ANY)
     part.run(
-        "The document to sign, its result for machines and the software",
-        "coffeecup accept contract.yaml session.json -o acceptance.html --sbom",
+        "The document to sign, its result for machines and the software, and a package of all evidence",
+        "coffeecup accept contract.yaml session.json -o acceptance.html --sbom --package evidence.tar",
         codes=ANY,
+    )
+    part.run(
+        "The package, verified by a third party who has the contract",
+        "coffeecup accept contract.yaml --verify evidence.tar",
+        "verified.txt",
+        ANY,
     )
 
 

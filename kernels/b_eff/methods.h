@@ -37,6 +37,7 @@ struct exchange {
     MPI_Request *started; /* persistent: the requests of all places, one place after the other */
     int requests;         /* persistent: per place */
     double *each_seconds; /* of each exchange of a loop; NULL: only whole loops are timed */
+    double day_seconds;   /* of the last loop, by the time of day */
 };
 
 struct method {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "agreement.h"
+#include "clock.h"
+#include "clocks.h"
 #include "data.h"
 #include "fail.h"
 #include "hang.h"
@@ -86,7 +88,7 @@ static double timed_exchanges(const struct method *method, struct exchange *exch
     long place = 0;
     method->exchange(exchange, walk, place); /* untimed */
     MPI_CHECK(MPI_Barrier(exchange->all));
-    const double start = MPI_Wtime();
+    const double day = day_seconds(), start = MPI_Wtime();
     double before = start, now = start;
     for (int64_t i = 0; i < loop_length; i++, before = now) {
         place = place + 1 < walk->places ? place + 1 : 0;
@@ -94,6 +96,7 @@ static double timed_exchanges(const struct method *method, struct exchange *exch
         now = MPI_Wtime();
         exchange->each_seconds[i] = now - before;
     }
+    exchange->day_seconds = day_seconds() - day;
     return now - start;
 }
 
@@ -103,12 +106,14 @@ static double timed_loop(const struct method *method, struct exchange *exchange,
     long place = 0;
     method->exchange(exchange, walk, place); /* untimed */
     MPI_CHECK(MPI_Barrier(exchange->all));
-    const double start = MPI_Wtime();
+    const double day = day_seconds(), start = MPI_Wtime();
     for (int64_t i = 0; i < loop_length; i++) {
         place = place + 1 < walk->places ? place + 1 : 0;
         method->exchange(exchange, walk, place);
     }
-    return MPI_Wtime() - start;
+    const double elapsed = MPI_Wtime() - start;
+    exchange->day_seconds = day_seconds() - day;
+    return elapsed;
 }
 
 /* A rank that does not take part waits for the others. */
@@ -202,6 +207,15 @@ static void enter_loop(const struct loops *loops, const struct exchange *exchang
                 method->name, bytes, loops->count);
 }
 
+static void compare_clocks(const struct exchange *exchange, int64_t bytes, double elapsed)
+{
+    char phase[32];
+    if (exchange->transfers == 0)
+        return;
+    snprintf(phase, sizeof phase, "messages of %" PRId64 " byte", bytes);
+    clocks_add(phase, elapsed, exchange->day_seconds);
+}
+
 struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
                         int64_t loop_length)
 {
@@ -209,6 +223,7 @@ struct result time_loop(struct loops *loops, struct exchange *exchange, const st
     enter_loop(loops, exchange, method, bytes, loop_length);
     const double elapsed = time_part(method, exchange, &walk, loop_length);
     peers_arrive();
+    compare_clocks(exchange, bytes, elapsed);
     const struct result result = agree_on_result(exchange, elapsed);
     if (buffers_hold_data)
         stop_if_wrong(loops, exchange, method, &walk);

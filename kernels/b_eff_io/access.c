@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "clock.h"
+#include "clocks.h"
 #include "fail.h"
 #include "peers.h"
 
@@ -184,6 +186,13 @@ static void agree_on_result(MPI_Comm comm, const struct clock *clock, double ela
     result->ending = (enum ending)most[2];
 }
 
+static void compare_clocks(const struct access *access, double measured_seconds, double by_day)
+{
+    char phase[64];
+    snprintf(phase, sizeof phase, "%s, type %s", methods[access->method].name, access->type->name);
+    clocks_add(phase, measured_seconds, by_day);
+}
+
 struct result access_pattern(const struct access *access, int64_t start, const struct pattern *pattern,
                              int64_t repetitions, struct problem *problem)
 {
@@ -192,6 +201,7 @@ struct result access_pattern(const struct access *access, int64_t start, const s
     struct clock clock = {0};
     bool sound = true;
     MPI_CHECK(MPI_Barrier(stream->comm));
+    const double day = day_seconds();
     clock.start = MPI_Wtime();
     note_problem(problem, stream_position(stream, access->type, pattern, start, repetitions), "set its position");
     clock.position = elapsed_seconds(&clock);
@@ -205,6 +215,7 @@ struct result access_pattern(const struct access *access, int64_t start, const s
         clock.sync = MPI_Wtime() - before;
     }
     const double elapsed = elapsed_seconds(&clock);
+    compare_clocks(access, elapsed + clock.paused, day_seconds() - day);
     peers_arrive(); /* a process that only waits for others does not hang */
     const double checked_from = MPI_Wtime();
     if (reads(access) && !problem->text[0])

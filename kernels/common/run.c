@@ -9,6 +9,7 @@
 #include "activity.h"
 #include "agreement.h"
 #include "clock.h"
+#include "clocks.h"
 #include "environment.h"
 #include "fail.h"
 #include "interrupt.h"
@@ -242,14 +243,16 @@ static void log_counters(struct run *run)
 #endif
 }
 
-/* MPI's clock, by which everything is measured, and the time of day have to agree. A simulation has its own time. */
+/* The clock that measures and the time of day have to agree, over the run and in each phase. A simulation has its own
+ * time. */
 static void log_clocks(const struct run *run, double mpi_seconds)
 {
 #ifndef COFFEECUP_SIMULATED
     if (run->log)
         log_write(run->log, "clocks",
                   OBJECT(field_real("mpi_seconds", mpi_seconds),
-                         field_real("day_seconds", day_seconds() - run->opened_day_seconds)));
+                         field_real("day_seconds", day_seconds() - run->opened_day_seconds),
+                         field_json("phases", clocks_json())));
 #else
     (void)run;
     (void)mpi_seconds;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "clock.h"
+#include "clocks.h"
 #include "counters.h"
 #include "fail.h"
 #include "hang.h"
@@ -46,12 +48,14 @@ static void run_stages(struct transform *transform, struct course *course)
     for (int s = 0; s < STAGES; s++) {
         transform->phases.stage = (enum stage)s;
         course->stage = s;
+        const double day = day_seconds(), start = transform->phases.last_seconds;
         peers_enter(hang_patience_of_files(), "repetition %" PRId64 ", stage %s", course->repetition + 1,
                     stage_names[s]);
         stage_functions[s](transform);
         peers_arrive();
         MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
         activity_ends(&transform->phases, ACTIVITY_WAIT, 0, 1);
+        clocks_add(stage_names[s], transform->phases.last_seconds - start, day_seconds() - day);
     }
     transform->phases.end_seconds = MPI_Wtime();
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "fail.h"
 #include "memory.h"
 #include "page_cache.h"
@@ -127,12 +128,14 @@ int64_t priomark_hint(const struct priomark_file *file, const char *name)
 void priomark_begin(struct priomark *run)
 {
     priomark_barrier(run);
+    run->notes.day_seconds = -day_seconds();
     run->notes.begun = priomark_now();
 }
 
 void priomark_end(struct priomark *run)
 {
     run->notes.ended = priomark_now();
+    run->notes.day_seconds += day_seconds();
 }
 
 void host_pause(struct priomark *run)

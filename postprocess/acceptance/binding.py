@@ -16,6 +16,7 @@ from coffeecup.postprocess.show.words import digits
 SKEW_SECONDS = 60.0  # between the clocks of a node and of the machine that ReFrame ran on
 CLOCK_SECONDS, CLOCK_SHARE = 2.0, 0.01  # allowed between a run's wall-clock time, in whole seconds, and the log's clock
 MPI_CLOCK_SECONDS, MPI_CLOCK_SHARE = 0.1, 0.005  # allowed between wall-clock time and MPI's clock
+PHASE_SECONDS, PHASE_SHARE = 0.01, 0.01  # the same in a phase, whose times begin and end between readings of both
 # ReFrame's name of a scheduler to the log's.
 IDENTIFIED = {"slurm": "slurm", "squeue": "slurm", "pbs": "pbs", "torque": "pbs", "lsf": "lsf"}
 PRELOADING = ("LD_PRELOAD", "LD_AUDIT")
@@ -132,10 +133,17 @@ def other_time(place: Place, log: Log) -> Iterator[Refusal]:
 
 
 def other_clock(log: Log) -> Iterator[Refusal]:
-    """Kernels measure with MPI_Wtime(), which is a function of the MPI library."""
+    """Kernels measure with MPI_Wtime() or a clock of the C library, which are functions of libraries. One that shows
+    less time only now and then is right over the whole run, so the worst phase is compared as well."""
     clocks = log.only(Clocks)
     if differ(clocks.day_seconds, clocks.mpi_seconds, MPI_CLOCK_SECONDS, MPI_CLOCK_SHARE):
         yield two_times(clocks.day_seconds, clocks.mpi_seconds, "MPI's clock, which measured")
+        return
+    worst = max(
+        clocks.phases, key=lambda one: abs(one.day_seconds - one.measured_seconds) - PHASE_SHARE * one.day_seconds
+    )
+    if differ(worst.day_seconds, worst.measured_seconds, PHASE_SECONDS, PHASE_SHARE):
+        yield two_times(worst.day_seconds, worst.measured_seconds, f"the clock that measured {worst.phase:.80}")
 
 
 def differ(day_seconds: float, other_seconds: float, seconds: float, share: float) -> bool:

@@ -36,6 +36,8 @@ def explain(contract: Contract) -> Iterator[str]:
     ):
         if value:
             yield f"The {name} has to be {value}."
+    if terms.libraries:
+        yield f"All loaded libraries have one of the {len(terms.libraries)} SHA-256 under `software: libraries`."
     for clause in contract.clauses:
         yield f"{clause.name}: {demand(clause)}."
         if contract.baseline and clause.at_least is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Terms of a contract that apply to every run: the period of the runs, and the software that was measured with."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -14,8 +14,8 @@ DIRTY = "-dirty"
 
 @dataclass(frozen=True)
 class Terms:
-    """None and empty: not demanded. `programs` are the SHA-256 of the kernels' programs by benchmark. `mpi_library` and
-    `compiler` are beginnings of what the log states."""
+    """None and empty: not demanded. `programs` are the SHA-256 of the kernels' programs by benchmark, `libraries` those
+    of all libraries that may be loaded. `mpi_library` and `compiler` are beginnings of what the log states."""
 
     kernel_version: str | None = None
     first_day: date | None = None
@@ -25,6 +25,7 @@ class Terms:
     mpi_library: str | None = None
     compiler: str | None = None
     programs: Mapping[str, str] = field(default_factory=dict)
+    libraries: Sequence[str] = ()
 
 
 def terms_of(content: dict) -> Terms:
@@ -63,6 +64,7 @@ def broken_terms(terms: Terms, log: Log) -> Iterator[Refusal]:
             key = name.lower().replace(" ", "_")
             yield Refusal(key, f"its {name} is {stated:.200}, the contract requires {required}")
     yield from other_program(terms, log)
+    yield from other_libraries(terms, log)
 
 
 def other_period(terms: Terms, day: date) -> Iterator[Refusal]:
@@ -79,6 +81,18 @@ def other_program(terms: Terms, log: Log) -> Iterator[Refusal]:
             "program",
             f"the program's SHA-256 is {' and '.join(map(str, stated)) or 'unknown'}, the contract requires {required}",
         )
+
+
+def other_libraries(terms: Terms, log: Log) -> Iterator[Refusal]:
+    if not terms.libraries:
+        return
+    for record in log.all(Files):
+        for file in record.files:
+            if file.role == "library" and file.sha256 not in terms.libraries:
+                sha256 = file.sha256 or "unknown"
+                yield Refusal(
+                    "library", f"it loaded {file.path:.200} with the SHA-256 {sha256}, which is not in the contract"
+                )
 
 
 def unknown_sources(build: Build, terms: Terms) -> Iterator[Refusal]:

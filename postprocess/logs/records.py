@@ -299,6 +299,15 @@ class Files(Record):
     other_files: list[OtherFile]
 
 
+class PhaseClocks(Part):
+    """What rank 0 measured, by the clock that measured and by the time of day: for each message length of b_eff, access
+    method and type of b_eff_io, stage of FTIO and sub-benchmark of PRIOMark."""
+
+    phase: Annotated[Text, about("what was measured")]
+    measured_seconds: Annotated[Seconds, about("the sum of its times as measured")]
+    day_seconds: Annotated[Seconds, about("the sum of the same times by the time of day")]
+
+
 class Clocks(Record):
     """How long the run took on rank 0, from opening to closing the log (missing in simulations)."""
 
@@ -306,6 +315,7 @@ class Clocks(Record):
     day_seconds: Annotated[
         Seconds, about("by the time of day, which the kernel asks of the operating system without a library")
     ]
+    phases: Annotated[list[PhaseClocks], Meta(min_length=1)]
 
 
 class ActivityOfHost(Part):

@@ -129,6 +129,11 @@ def started(*times):
     return [{"start": time} for time in times]
 
 
+def loaded(*letters):
+    hashes = [letter and letter * 64 for letter in letters]
+    return {"files": (PROGRAM, *(SimpleNamespace(role="library", path="/lib/a.so", sha256=one) for one in hashes))}
+
+
 RAN = {"files": (PROGRAM,)}
 BEYOND = ("2026-11-30T23:59:59Z", "2026-12-04T00:00:00Z", "2020-12-02T00:00:00Z")
 
@@ -144,6 +149,12 @@ BEYOND = ("2026-11-30T23:59:59Z", "2026-12-04T00:00:00Z", "2020-12-02T00:00:00Z"
         ({"programs": {"b_eff": "c" * 64}}, "program", [RAN], [{}]),
         ({"programs": {"b_eff": "d" * 64}}, "program", [], [RAN]),
         ({"programs": {"ftio": "d" * 64}}, "program", [RAN], []),
+        (
+            {"libraries": ("d" * 64, "e" * 64)},
+            "library",
+            [loaded("d"), loaded("e", "d")],
+            [loaded("c"), loaded("d", None)],
+        ),
     ],
 )
 def test_a_run_outside_the_terms_of_the_contract_is_refused(terms, key, kept, broken):

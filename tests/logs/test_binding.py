@@ -23,7 +23,7 @@ from msgspec.structs import replace as with_fields
 from coffeecup.postprocess.acceptance.binding import Issued, Place, same_host, unbound
 from coffeecup.postprocess.acceptance.ledger import Entry
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from coffeecup.postprocess.logs.records import Clocks, End, File, Files, Job, OtherFile
+from coffeecup.postprocess.logs.records import Clocks, End, File, Files, Job, OtherFile, PhaseClocks
 
 BEGIN = datetime.fromisoformat(START).timestamp()
 PLACE = Place(getpass.getuser(), "local", "4711", ("node00", "node01"), BEGIN, BEGIN + 10**6, FREE)
@@ -112,8 +112,19 @@ def test_a_clock_that_differs_from_the_time_of_day_is_refused(log):
 def test_an_mpi_clock_that_differs_from_the_time_of_day_is_refused(log):
     """By more than 0.1 s and 0.5 % of the 100 s that the run took. Measurements are by MPI's clock."""
     times = (99.41, 100.59, 99.39, 100.61, 33.3)
-    found = [keys(with_record(log, Clocks, Clocks(4, by_mpi, 100.0))) for by_mpi in times]
+    found = [keys(with_record(log, Clocks, Clocks(4, by_mpi, 100.0, [phase("read", 2.0)]))) for by_mpi in times]
     assert found == [[]] * 2 + [["clock"]] * 3
+
+
+def test_a_phase_that_was_shorter_by_the_clock_that_measured_than_by_the_time_of_day_is_refused(log):
+    """By more than 0.01 s and 1 % of its 2 s, in a run whose clocks agree."""
+    phases = [[phase("write", 5.0), phase("read", measured)] for measured in (1.971, 2.029, 1.969, 2.031, 1.0)]
+    found = [keys(with_record(log, Clocks, Clocks(4, 100.0, 100.0, both))) for both in phases]
+    assert found == [[]] * 2 + [["clock"]] * 3
+
+
+def phase(name, measured_seconds):
+    return PhaseClocks(phase=name, measured_seconds=measured_seconds, day_seconds=5.0 if name == "write" else 2.0)
 
 
 @pytest.mark.parametrize("hosts", [(), ("node00",), ("node00", "node02"), ("node00", "node1")])

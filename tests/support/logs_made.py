@@ -83,7 +83,8 @@ def complete(run, plan, records, elapsed_seconds, check=None):
     measured, took, hosts = not run["simulated"], {"elapsed_seconds": elapsed_seconds}, run["hosts"]
     end_time = datetime.fromisoformat(run["start_time"]) + timedelta(seconds=elapsed_seconds)
     files = entry('"record": "files", "other_files": []', files=[PROGRAM])
-    clocks = entry('"record": "clocks"', mpi_seconds=elapsed_seconds, day_seconds=elapsed_seconds)
+    phase = {"phase": "run", "measured_seconds": elapsed_seconds, "day_seconds": elapsed_seconds}
+    clocks = entry('"record": "clocks"', mpi_seconds=elapsed_seconds, day_seconds=elapsed_seconds, phases=[phase])
     counters = entry('"record": "counters", "phase": "run", "sources": [], "absent": ["cray_energy"]', **took)
     counters |= {"longest_seconds": elapsed_seconds, "hosts": [{"values": []} for _ in hosts]}
     quiet = {"others_user_seconds": elapsed_seconds / 120, "stolen_seconds": elapsed_seconds / 1800}
