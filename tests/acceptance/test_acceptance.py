@@ -115,7 +115,7 @@ def test_a_cache_affected_run_is_refused_for_an_official_clause_only(judged):
 def test_real_short_runs_count_only_where_official_ones_are_not_asked_for(real):
     done, result = evaluate(real, real / "session")
     assert done.exit_code == 1 and result["gaps"] == []
-    anyway, official = result["clauses"]
+    anyway, official, _ = result["clauses"]
     assert (anyway["result"], anyway["counted"]) == ("pass", 3), anyway
     assert len({run["sha256_now"] for run in anyway["runs"]}) == 3
     values = [run["value"] for run in anyway["runs"]]
@@ -127,6 +127,16 @@ def test_real_short_runs_count_only_where_official_ones_are_not_asked_for(real):
             refusal["text"] in done.stdout.replace("\n", " ") or refusal["text"].split()[-1] in done.stdout
             for refusal in refused["refusals"]
         )
+
+
+def test_a_sequential_clause_is_decided_by_the_first_real_runs(real):
+    """Two runs on one side decide the median of three."""
+    _, result = evaluate(real, real / "session")
+    early = result["clauses"][2]
+    assert early["result"] == "pass"
+    assert "Decided by the first 2 runs of at most 3, 1 later run not used." in early["sentence"]
+    first, second, _ = [run["value"] for run in early["runs"]]
+    assert early["value"] == pytest.approx((first + second) / 2, rel=1e-12)
 
 
 def test_the_same_session_named_twice_proves_no_more(sessions, tmp_path):

@@ -91,6 +91,22 @@ def test_no_guard_band_helps_good_machines_that_scatter_more_than_is_allowed():
     assert proposal.smallest == (math.inf, math.inf)
 
 
+class Chosen(Stated):
+    """Noise that is small in the draws that choose a proposal, those of seed 0, and large in all others."""
+
+    def draw(self, tests, draws, sessions, seed):
+        return (Stated(0.001) if seed == 0 else Stated(0.2)).draw(tests, draws, sessions, seed)
+
+
+def test_a_proposal_is_judged_by_other_draws_than_those_that_chose_it():
+    """One run with a scatter of 20 % and a guard band near 0: half of the good machines fail."""
+    found = planned(NAIVE, noise=Chosen(0.0))
+    [proposal] = found.proposals
+    assert proposal.proposed.repetitions == 1
+    passed = {chance.percent: chance.value for chance in found.proposed if chance.name is None}
+    assert passed[0.0] == pytest.approx(0.5, abs=0.06)
+
+
 def test_the_same_statistics_as_in_the_evaluation():
     values = [3.0, 1.0, 2.0, 9.0]
     assert {name: of(values) for name, of in STATISTICS.items()} == {
