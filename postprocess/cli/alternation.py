@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,7 @@ PLAN, RUNS, OUTPUT, ERRORS = "plan.json", "runs.jsonl", "output.txt", "errors.tx
 MOST_FAILURES = 2  # one after the other of an arm, after which it does not run again
 LINES = 3  # of a run's error output that are shown
 LONGER, SHORTEST_LIMIT = 10, 60.0  # a run hangs if it takes so many times the longest one of earlier, in seconds
+FIRST_LIMIT = 4 * 3600.0  # seconds, before any run ended: several official runs of the slowest benchmark
 GRACE, LOOK_SECONDS = 20.0, 0.1  # seconds to remove what a run made, after SIGTERM; between two looks whether it did
 
 
@@ -84,10 +85,10 @@ class Alternation:
         return None
 
     @property
-    def limit(self) -> float | None:
-        """The most seconds of the next run: those of the plan, or by the runs of earlier; None before the first."""
+    def limit(self) -> float:
+        """The most seconds of the next run: those of the plan, or by the runs that ended well before."""
         ended = [run.seconds for run in self.runs if not run.problem]
-        return self.plan.run_limit or (max(SHORTEST_LIMIT, LONGER * max(ended)) if ended else None)
+        return self.plan.run_limit or (max(SHORTEST_LIMIT, LONGER * max(ended)) if ended else FIRST_LIMIT)
 
     def block(self, add: Callable[[int, str, Path], str | None]) -> Iterator[Run]:
         """Runs the next block. `add` takes block, arm and log of each run, and says why the log cannot be used."""
@@ -115,31 +116,48 @@ class Alternation:
         return Run(block=block, arm=arm, seconds=seconds, folder=folder.name, log=log, problem=problem)
 
 
-def run_in(folder: Path, plan: Plan, arm: Arm, limit: float | None) -> str | None:
+def run_in(folder: Path, plan: Plan, arm: Arm, limit: float) -> str | None:
     """Runs an arm in a folder, with its output in files there, for at most `limit` seconds. Returns why it failed, None
     if it did not. An interrupt ends the run, too, before it is raised here."""
     environment = {name: value for name, value in (os.environ | variables(plan, arm)).items() if value is not None}
     command = command_of(plan, arm)
     with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
         files = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": errors}
+        process = None
         try:
-            process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **files)
+            with interrupts_later():  # one before Popen returns would leave the run without anyone who ends it
+                process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **files)
+            code = process.wait(limit)
         except OSError as error:
             return f"{command[0]} cannot be run: {error.strerror}"
-        try:
-            code = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            end(process)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt) as stopped:
+            if process:
+                end(process)
+            if isinstance(stopped, KeyboardInterrupt):
+                raise
             return f"it did not end within {limit:.0f} s and was ended; a plan or --run-limit states another time"
-        except KeyboardInterrupt:
-            end(process)
-            raise
     if not code:
         return None
     text = (folder / ERRORS).read_text(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip(" -*")][:LINES]
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     return printable(f"{how}: {' '.join(lines)}" if lines else how)
+
+
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """SIGINT and SIGTERM that come meanwhile raise KeyboardInterrupt at the end. What is ignored stays ignored, also in
+    a process that is started."""
+    came = []
+    numbers = [number for number in (signal.SIGINT, signal.SIGTERM) if callable(signal.getsignal(number))]
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def end(process: subprocess.Popen) -> None:

@@ -3,9 +3,14 @@
 difference is known: what is decided, what was ignored, what does not count, and what an interruption leaves."""
 
 import json
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from builds import OPEN_MPI, faulty, words
+from builds import OPEN_MPI, PATIENCE, faulty, words
 from commands import run, said
 
 SHORT = "--memory-per-process 4MiB --patterns ring,random --methods sendrecv --first-loop-length 1 --longest-loop 2"
@@ -34,32 +39,41 @@ def compared(openmpi, tmp_path, monkeypatch):
 LINK = "usual=MODEL_BANDWIDTH=4e8"
 
 
-def test_a_link_that_is_faster_by_a_tenth_and_a_variable_that_nothing_reads(compared, tmp_path):
-    done, found = compared(LINK, "faster=MODEL_BANDWIDTH=4.4e8", "ignored=MODEL_BANDWIDTH=4e8 NOTHING=1", pairs=7)
+DELAYS = (1.01, 1.03, 1.1)  # of each message of an arm
+
+
+def test_delays_of_one_three_and_ten_per_cent_and_a_variable_that_nothing_reads(compared, tmp_path):
+    """The bandwidth is 1 / delay of that of the first arm. An interrupted comparison goes on with its last block."""
+    value = LINK.partition("=")[2]
+    late = [f"late{delay}={value} MODEL_FACTOR_Sendrecv={delay}" for delay in DELAYS]
+    arms = (LINK, *late, f"ignored={value} NOTHING=1")
+    done, found = compared(*arms, pairs=8)
     assert done.exit_code == 0, done.stderr
     by_arm = {each["arm"]: each for each in found["verdicts"]}
-    assert [by_arm["faster"][name] for name in ("low", "middle", "high")] == pytest.approx([1.1] * 3, rel=1e-4)
-    assert (by_arm["faster"]["standing"], by_arm["ignored"]["standing"]) == ("better", "same")
+    for delay in DELAYS:
+        arm = by_arm[f"late{delay}"]
+        assert [arm[name] for name in ("low", "middle", "high")] == pytest.approx([1 / delay] * 3, rel=1e-4)
+        assert arm["standing"] == "worse"
+    assert by_arm["ignored"]["standing"] == "same"
     assert found["control"][0]["middle"] == pytest.approx(1, rel=1e-4)
     differing = {each["fact"]: each["values"] for each in found["differences"]}
-    usual = {"usual": "4e8", "control": "4e8", "ignored": "4e8"}
-    assert differing.pop("environment MODEL_BANDWIDTH") == usual | {"faster": "4.4e8"}
-    assert differing.pop("environment NOTHING") == {"usual": "", "control": "", "ignored": "1", "faster": ""}
+    others = dict.fromkeys(("usual", "control"), "")
+    delayed = {f"late{delay}": str(delay) for delay in DELAYS}
+    assert differing.pop("environment MODEL_FACTOR_Sendrecv") == others | {"ignored": ""} | delayed
+    assert differing.pop("environment NOTHING") == others | dict.fromkeys(delayed, "") | {"ignored": "1"}
     assert not differing
     assert (tmp_path / "comparison-ratio.csv").exists()
 
     kept = (tmp_path / "runs" / "runs.jsonl").read_bytes()
     cut = kept[: len(kept) - 40]  # in the last block, as if the machine had stopped
     (tmp_path / "runs" / "runs.jsonl").write_bytes(cut)
-    again, found_again = compared(
-        LINK, "faster=MODEL_BANDWIDTH=4.4e8", "ignored=MODEL_BANDWIDTH=4e8 NOTHING=1", pairs=7
-    )
-    assert again.exit_code == 0 and again.stderr.count("block 7 of at most 7") == 4
-    assert "block 6" not in again.stderr
-    assert len((tmp_path / "runs" / "runs.jsonl").read_bytes().splitlines()) == 4 * 7
+    again, found_again = compared(*arms, pairs=8)
+    assert again.exit_code == 0 and again.stderr.count("block 8 of at most 8") == len(arms) + 1
+    assert "block 7" not in again.stderr
+    assert len((tmp_path / "runs" / "runs.jsonl").read_bytes().splitlines()) == 8 * (len(arms) + 1)
     assert found_again["verdicts"] == found["verdicts"]
 
-    other, _ = compared(LINK, "faster=MODEL_BANDWIDTH=4.8e8", pairs=7)
+    other, _ = compared(LINK, "faster=MODEL_BANDWIDTH=4.8e8", pairs=8)
     assert other.exit_code == 2 and "holds another comparison" in said(other)
 
 
@@ -102,3 +116,31 @@ def test_arms_that_differ_in_what_the_plan_does_not_name(compared, tmp_path):
 def test_a_metric_that_the_runs_do_not_have(compared):
     done, _ = compared(LINK, "faster=MODEL_BANDWIDTH=4.4e8", metrics=["latency"])
     assert done.exit_code == 2 and "no metric latency" in said(done)
+
+
+def processes_below(folder):
+    """The processes whose working directory is below a folder."""
+    found = []
+    for cwd in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):  # it ended meanwhile
+            if cwd.readlink().is_relative_to(folder):
+                found.append(int(cwd.parent.name))
+    return found
+
+
+def test_sigterm_ends_the_launcher_and_its_kernels(openmpi, tmp_path):
+    """With the first run under way, whose log is closed as that of an interrupted one."""
+    runs = tmp_path / "runs"
+    kernel = [openmpi.bin / "b_eff", "--memory-per-process", "4MiB"]  # minutes
+    command = [Path(sys.executable).with_name("coffeecup"), "compare", "--arm=usual=", "--arm=other=--seed 2"]
+    command += ["-o", runs, "--", openmpi.mpirun, "-np", "2", *kernel]
+    started = subprocess.Popen(command, env=openmpi.environment, stderr=subprocess.PIPE, text=True)
+    while not any(runs.rglob("*.jsonl")):
+        assert started.poll() is None, started.communicate()
+        time.sleep(0.05)
+    assert len(processes_below(runs)) >= 3  # mpirun and its kernels
+    started.terminate()
+    assert "interrupted: the same command goes on" in started.communicate(timeout=PATIENCE)[1]
+    assert started.returncode == 1 and not processes_below(runs)
+    [log] = runs.rglob("*.jsonl")
+    assert json.loads(log.read_text().splitlines()[-1])["status"] == "interrupted"
