@@ -4,7 +4,6 @@
 import os
 import re
 import subprocess
-from importlib import resources
 
 import evidence_made
 import logs_made
@@ -15,13 +14,14 @@ from conftest import COFFEECUP
 from logs_made_b_eff import averaged_log
 from sessions_made import case, database, nights, session, steady
 
-# Proven by another test, which needs minutes: the bundle of a whole tree.
+# Proven by another test, which needs minutes, as the bundle of a whole tree does, or PyDarshan.
 ELSEWHERE = {
     ("site bundle", 0): "test_bundle.py",
     ("acknowledge", 0): "test_events.py",
     ("acknowledge", 2): "test_events.py",
+    ("workload from-darshan", 0): "test_priomark_from_darshan.py",
+    ("workload from-darshan", 1): "test_priomark_from_darshan.py",
 }
-DARSHAN_LOG = resources.files("darshan") / "examples" / "example_logs" / "ior_hdf5_example.darshan"
 REFERENCES = "_meta: {}\nb_eff:\n  $index: [$partition, num_processes]\n"
 
 
@@ -88,8 +88,6 @@ RUNS = [
     ("accept plan", 2, ["low/contract.yaml"]),
     ("predict", 0, ["--network", "crossbar", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
     ("predict", 2, ["--network", "ether", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
-    ("workload from-darshan", 0, [DARSHAN_LOG, "-o", "new/workload.cfg"]),
-    ("workload from-darshan", 1, ["bad.jsonl", "-o", "new/workload.cfg"]),
     ("workload from-darshan", 2, ["new", "-o", "low"]),
     ("schema", 0, ["b_eff"]),
     ("schema", 2, ["c_eff"]),
