@@ -77,19 +77,19 @@ class Part:
         before, start = self.files(), time.monotonic()
         path = os.pathsep.join([str(BIN), str(self.kernels), os.environ["PATH"]])
         colours = {"FORCE_COLOR": "1"} if output.endswith(".svg") else {"NO_COLOR": "1"}
-        own = (
-            {"PATH": path, "COLUMNS": "80", "RFM_SQLITE_DB_FILE": str(self.folder / "results.db")} | colours | variables
-        )
+        own = {"PATH": path, "COLUMNS": "80", "RFM_SQLITE_DB_FILE": str(self.folder / "results.db")}
         both = {"stdout": subprocess.PIPE, "stderr": None if output else subprocess.STDOUT, "text": True}
-        done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=os.environ | own, check=False, **both)
-        if done.returncode not in codes:
-            sys.exit(f"{self.folder}: {command}\nexit code {done.returncode}, not {codes}\n{done.stdout}")
+        both["env"] = os.environ | own | colours | {"PYTHONUNBUFFERED": "1"} | variables
+        with subprocess.Popen(["bash", "-c", command], cwd=self.folder, **both) as running:
+            lines = [(time.monotonic() - start, line.rstrip("\n")) for line in running.stdout]
+        printed = "".join(f"{line}\n" for _, line in lines)
+        if running.returncode not in codes:
+            sys.exit(f"{self.folder}: {command}\nexit code {running.returncode}, not {codes}\n{printed}")
         if output:
-            text = terminal(command, done.stdout) if output.endswith(".svg") else done.stdout
-            self.folder.joinpath(output).write_text(text)
+            self.folder.joinpath(output).write_text(terminal(command, lines) if output.endswith(".svg") else printed)
         shown = " ".join([*(f"{name}={value}" for name, value in variables.items()), command])
         new = sorted(self.files() - before)
-        self.steps.append(Step(says, shown.replace(f"{ROOT}/", ""), done.returncode, new))
+        self.steps.append(Step(says, shown.replace(f"{ROOT}/", ""), running.returncode, new))
         print(f"{self.folder.name}: {says}: {time.monotonic() - start:.0f} s", flush=True)
 
     def files(self) -> set[str]:
@@ -110,23 +110,36 @@ class Part:
         return {str(path.relative_to(self.folder)) for name in names for path in self.folder.glob(name)}
 
 
-def terminal(command: str, output: str) -> str:
-    """A recorded terminal of 80 columns as SVG, with the reader's fonts: those that rich names are loaded from a
-    network."""
+def terminal(command: str, lines: list[tuple[float, str]]) -> str:
+    """A recorded terminal of 80 columns, or as many as a table needs, as SVG. Lines appear as they did, but after a
+    second at most, unless the reader prints or wants no motion. Fonts are the reader's: rich names some that load
+    from a network."""
+    width = max(80, *(Text.from_ansi(line).cell_len for _, line in lines if len(line) < 160))
     with Path(os.devnull).open("w") as nowhere:
-        console = Console(record=True, width=80, file=nowhere, force_terminal=True)
-        console.print(Text(f"$ {command}\n"), Text.from_ansi(output.rstrip("\n")), sep="")
-        return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="coffeecup"), flags=re.DOTALL)
+        console = Console(record=True, width=width, file=nowhere, force_terminal=True)
+        before, shown, rows = 0.0, 0.0, []
+        for seconds, line in [(0.0, f"$ {command}"), (0.0, ""), *lines]:
+            text = Text.from_ansi(line)
+            console.print(text)
+            shown, before = shown + min(seconds - before, 1), seconds
+            rows += [shown] * max(len(text.wrap(console, width)), 1)
+        svg = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="coffeecup"), flags=re.DOTALL)
+    delays = [
+        f'[clip-path$="-line-{row})"] {{ animation: hide 0s {delay:.1f}s backwards }}' for row, delay in enumerate(rows)
+    ]
+    hidden = "@keyframes hide { from { visibility: hidden } }"
+    moving = "@media screen and (prefers-reduced-motion: no-preference)"
+    return svg.replace("</style>", "\n".join([hidden, f"{moving} {{", *delays, "}</style>"]), 1)
 
 
 def first_run(part: Part) -> None:
     part.run(
-        "Short runs of each benchmark, with ReFrame",
-        f"{part.reframe} --mode=smoke -n '^(b_eff|b_eff_io|ftio|priomark)%' -S b_eff.memory_per_process=256MiB "
-        "-S b_eff.time_budget=60",
-        "reframe.txt",
+        "What `make run` does, here with short runs",
+        f"coffeecup watch stage -- {part.reframe} --mode=smoke -n '^(b_eff|b_eff_io|ftio|priomark)%' "
+        "-S b_eff.memory_per_process=256MiB -S b_eff.time_budget=60 && coffeecup score output --history results.db",
+        "terminal.svg",
+        RFM_PERF_INFO_LEVEL="verbose",
     )
-    part.run("What `make run` prints at its end", "coffeecup score output --history results.db", "terminal.svg")
     part.run("The report", "coffeecup report output --session session.json -o report.html")
     part.run("Scores for other programs", "coffeecup score output --json", "scores.json")
     part.run("The same as a table", "coffeecup score output --csv", "scores.csv")

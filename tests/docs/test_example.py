@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import sys
+from itertools import pairwise
 
 import pytest
 from builds import ROOT, run
@@ -30,6 +31,16 @@ def test_page_leads_to_every_file(centre):
     drawn = [picture["src"] for picture in page.named("img")]
     assert len(drawn) == 2 and all(picture["alt"] for picture in page.named("img"))
     assert not [name for name in drawn if "http" in re.sub("xmlns=.*?>|<!--.*?-->", "", (centre / name).read_text())]
+
+
+def test_lines_of_a_recorded_terminal_appear_in_their_order(centre):
+    svg = (centre / "year" / "terminal.svg").read_text()
+    delays = re.findall(r'^\[clip-path\$="-line-(\d+)\)"\] \{ animation: hide 0s ([\d.]+)s', svg, re.MULTILINE)
+    assert [int(row) for row, _ in delays] == list(range(len(delays)))
+    drawn = {int(row) for row in re.findall(r'<text [^>]*-line-(\d+)\)"', svg)}
+    assert len(delays) > 10 and drawn <= set(range(len(delays))), "no line is left out"
+    seconds = [float(delay) for _, delay in delays]
+    assert seconds[0] == 0 and all(0 <= after - before <= 1.1 for before, after in pairwise(seconds))
 
 
 @needs_browser
