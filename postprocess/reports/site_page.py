@@ -85,6 +85,11 @@ class SitePage:
         )
 
     @property
+    def slow_nodes(self) -> list[str]:
+        """The names of nodes that the newest session confirmed to be slow."""
+        return sorted({row["node"] for row in self.nodes.to_dict("records") if row["confirmed_now"]})
+
+    @property
     def not_judged(self) -> tuple[int, int]:
         """How many series have too few sessions, and how many there are."""
         trends = [trend for part in self.parts for trend in part.table["trend"]]

@@ -66,6 +66,12 @@ def test_the_slow_node_of_the_made_sessions_is_drained(centre):
     ]
 
 
+def test_the_page_of_the_site_begins_with_the_slow_node(centre):
+    assert (
+        "✗ slow 1 node, confirmed: x7" in Page((centre / "nodes" / "site.html").read_text()).words.split("Overview")[1]
+    )
+
+
 def test_a_command_with_another_exit_code_ends_the_program(tmp_path):
     folder = tmp_path / "centre"
     done = run([sys.executable, ROOT / "docs" / "write_example.py", folder, "--parts", "run", "--kernels", tmp_path])
