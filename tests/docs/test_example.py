@@ -34,7 +34,7 @@ def test_page_leads_to_every_file(centre):
 
 
 def test_lines_of_a_recorded_terminal_appear_in_their_order(centre):
-    svg = (centre / "year" / "terminal.svg").read_text()
+    svg = (centre / "prediction" / "terminal.svg").read_text()
     delays = re.findall(r'^\[clip-path\$="-line-(\d+)\)"\] \{ animation: hide 0s ([\d.]+)s', svg, re.MULTILINE)
     assert [int(row) for row, _ in delays] == list(range(len(delays)))
     drawn = {int(row) for row in re.findall(r'<text [^>]*-line-(\d+)\)"', svg)}
