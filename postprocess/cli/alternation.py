@@ -10,6 +10,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,8 +20,9 @@ import msgspec
 
 from coffeecup.postprocess.comparison.arms import COMPARED
 from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
+from coffeecup.postprocess.comparison.result import Results
 from coffeecup.postprocess.logs.paths import files_below
-from coffeecup.postprocess.show.words import printable
+from coffeecup.postprocess.show.words import digits, printable, seconds
 
 PLAN, RUNS, OUTPUT, ERRORS = "plan.json", "runs.jsonl", "output.txt", "errors.txt"
 MOST_FAILURES = 2  # one after the other of an arm, after which it does not run again
@@ -107,13 +109,49 @@ class Alternation:
         folder.mkdir()
         began = time.monotonic()
         problem = run_in(folder, self.plan, self.plan.arm(arm), self.limit)
-        seconds = time.monotonic() - began
+        taken = time.monotonic() - began
         logs = [] if problem else files_below(folder, "*.jsonl")
         if not problem and len(logs) != 1:
             problem = f"{len(logs) or 'no'} logs were written, not one"
         problem = problem or add(block, arm, logs[0])
         log = None if problem else str(logs[0].relative_to(self.folder))
-        return Run(block=block, arm=arm, seconds=seconds, folder=folder.name, log=log, problem=problem)
+        return Run(block=block, arm=arm, seconds=taken, folder=folder.name, log=log, problem=problem)
+
+
+def run_until_decided(runs: Alternation) -> Results:
+    """Runs until nothing is left to decide, after the last block at the latest, or until an arm fails again and
+    again. Raises PlanError if the logs have no such metric."""
+    return run_blocks(runs, runs.plan.pairs, lambda results: runs.failing() or results.is_over(runs.blocks))
+
+
+def run_blocks(runs: Alternation, most: int, is_over: Callable[[Results], object]) -> Results:
+    """Runs block after block, until so many have run in all, it is over, or SIGINT or SIGTERM comes. Raises PlanError
+    if the logs have no such metric."""
+    results = Results(runs.plan)
+    for run in runs.runs:
+        if run.log and (problem := results.add(run.block, run.arm, runs.folder / run.log)):
+            say(f"{run.folder}: {problem}")
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        while runs.blocks < most and not is_over(results):
+            for run in runs.block(results.add):
+                say(f"block {run.block + 1} of at most {most}: {in_words(run, results)}")
+    except KeyboardInterrupt:
+        say("interrupted: the same command goes on")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return results
+
+
+def in_words(run: Run, results: Results) -> str:
+    if run.problem:
+        return f"{run.arm} failed: {run.problem}"
+    metric = results.judged[0]
+    return f"{run.arm} in {seconds(run.seconds)}, {metric} {digits(results.value(run.block, run.arm, metric))}"
+
+
+def say(text: str) -> None:
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def run_in(folder: Path, plan: Plan, arm: Arm, limit: float) -> str | None:

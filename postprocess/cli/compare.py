@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup compare`: runs that differ in one thing, in turn, and whether it makes a difference."""
 
-import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,14 +17,12 @@ from coffeecup.postprocess.cli.common import (
     writing,
 )
 from coffeecup.postprocess.cli.selection import Selection
-from coffeecup.postprocess.show.words import digits, printable, seconds
+from coffeecup.postprocess.show.words import printable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coffeecup.postprocess.cli.alternation import Alternation, Run
     from coffeecup.postprocess.comparison.plan import Plan
-    from coffeecup.postprocess.comparison.result import Results
 
 
 Words = Annotated[
@@ -45,11 +41,19 @@ Arms = Annotated[
         "The others are compared with the first one.",
     ),
 ]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=V1,V2,...",
+        help="Find the best of these values of a variable or, as --NAME, of an option, instead of --arm; repeat it for "
+        "all combinations. The last one left is compared with the command as it is.",
+    ),
+]
 RunLimit = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="With --arm: end a run that takes longer (default: 10 times the longest one so far, at least 60 s).",
+        help="Without PLAN: end a run that takes longer (default: 10 times the longest one so far, at least 60 s).",
     ),
 ]
 
@@ -64,7 +68,8 @@ RunLimit = Annotated[
 def compare(
     words: Words,
     arm: Arms = None,
-    pairs: Annotated[int, typer.Option(metavar="N", help="With --arm: the most runs of each arm.")] = 20,
+    parameter: Parameters = None,
+    pairs: Annotated[int, typer.Option(metavar="N", help="Without PLAN: the most runs of each arm.")] = 20,
     minimum: Annotated[
         float, typer.Option(metavar="FRACTION", help="Without PLAN: the smallest difference that matters.")
     ] = 0.03,
@@ -72,7 +77,7 @@ def compare(
         list[str] | None,
         typer.Option(help="Without PLAN: a metric to judge (default: the first of the benchmark); may be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="With --arm: seed of the order of the runs.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Without PLAN: seed of the order of the runs.")] = 0,
     run_limit: RunLimit = None,
     sessions: Annotated[
         tuple[str, str] | None,
@@ -93,18 +98,24 @@ def compare(
     figures: Figures = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the arms of a comparison in turn until it is decided whether they differ, or compare sessions of a history.
-    The runs are in an order that is random and balanced, and the first arm runs twice, as its own control."""
+    """Run the arms of a comparison in turn until it is decided whether they differ, find the best value of a setting,
+    or compare sessions of a history. The runs are in an order that is random and balanced, and the first arm runs
+    twice, as its own control."""
     if sessions:
-        if arm or figures:
-            raise typer.BadParameter("--sessions runs nothing and draws nothing: leave out --arm and --figures")
+        if arm or parameter or figures:
+            raise typer.BadParameter("--sessions runs and draws nothing: leave out --arm, --parameter and --figures")
         selection = Selection([Path(word) for word in words], benchmark=benchmark, metric=metric)
         holds = compared_sessions(selection, sessions, minimum, as_json)
     elif benchmark:
         raise typer.BadParameter("--benchmark needs --sessions")
     else:
         settings = {"pairs": pairs, "minimum": minimum, "metrics": metric or [], "seed": seed, "run_limit": run_limit}
-        holds = compared_arms(words, arm, settings, folder, figures, as_json)
+        if parameter and arm:
+            raise typer.BadParameter("--parameter is a search, --arm a comparison: leave out one of them")
+        if parameter:
+            holds = best_value(words, parameter, settings, folder, figures, as_json)
+        else:
+            holds = compared_arms(words, arm, settings, folder, figures, as_json)
     raise typer.Exit(0 if holds else 1)
 
 
@@ -112,7 +123,7 @@ def compared_arms(
     words: list[str], arms: list[str] | None, settings: dict, folder: Path, figures: Path | None, as_json: bool
 ) -> bool:
     """Runs and prints a comparison; whether everything is decided. Raises BadParameter."""
-    from coffeecup.postprocess.cli.alternation import Alternation
+    from coffeecup.postprocess.cli.alternation import Alternation, run_until_decided
     from coffeecup.postprocess.comparison import result
     from coffeecup.postprocess.comparison.figures import figures as drawn
     from coffeecup.postprocess.comparison.plan import PlanError
@@ -126,6 +137,32 @@ def compared_arms(
         write_figures(figures, [("comparison", figure) for figure in drawn(plan, found)])
     print_result(as_json, result.as_object(comparison), result.text(comparison))
     return comparison.holds
+
+
+def best_value(
+    command: list[str], parameters: list[str], settings: dict, folder: Path, figures: Path | None, as_json: bool
+) -> bool:
+    """Finds, confirms and prints the best of some values; whether the comparison with the default is decided. Raises
+    BadParameter."""
+    from coffeecup.postprocess.cli.searching import confirm, halve
+    from coffeecup.postprocess.comparison import search
+    from coffeecup.postprocess.comparison.figures import figures as drawn
+    from coffeecup.postprocess.comparison.plan import PlanError
+
+    with as_usage(PlanError), writing(folder):
+        stated = {"command": command, **settings}
+        among = search.Search(search.values_of(parameters))
+        rounds = halve(among, stated, folder)
+        confirmed, results = confirm(among, stated, folder)
+        metric = results.judged[0]
+    runs = rounds + confirmed.runs
+    if figures:
+        write_figures(figures, [("comparison", figure) for figure in drawn(confirmed.plan, results)])
+    if as_json:
+        print_json(search.as_object(among, metric, runs, confirmed))
+    else:
+        typer.echo(search.text(among, metric, runs, confirmed), nl=False)
+    return confirmed.holds
 
 
 def compared_sessions(selection: Selection, named: tuple[str, str], minimum: float, as_json: bool) -> bool:
@@ -165,35 +202,3 @@ def planned(words: list[str], arms: list[str] | None, **settings) -> "Plan":
         return plan_of(words, arms, **settings)
     plan, *command = words
     return replace(read_plan(Path(plan)), **({"command": command} if command else {}))
-
-
-def run_until_decided(runs: "Alternation") -> "Results":
-    """Runs block after block. Ends when nothing is left to decide, after the last block, if an arm fails again and
-    again, or at SIGINT or SIGTERM. Raises PlanError if the logs have no such metric."""
-    from coffeecup.postprocess.comparison.result import Results
-
-    results = Results(runs.plan)
-    for run in runs.runs:
-        if run.log and (problem := results.add(run.block, run.arm, runs.folder / run.log)):
-            say(f"{run.folder}: {problem}")
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        while runs.blocks < runs.plan.pairs and not runs.failing() and not results.is_over(runs.blocks):
-            for run in runs.block(results.add):
-                say(f"block {run.block + 1} of at most {runs.plan.pairs}: {in_words(run, results)}")
-    except KeyboardInterrupt:
-        say("interrupted: the same command goes on")
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    return results
-
-
-def in_words(run: "Run", results: "Results") -> str:
-    if run.problem:
-        return f"{run.arm} failed: {run.problem}"
-    metric = results.judged[0]
-    return f"{run.arm} in {seconds(run.seconds)}, {metric} {digits(results.value(run.block, run.arm, metric))}"
-
-
-def say(text: str) -> None:
-    print(printable(text), file=sys.stderr, flush=True)

@@ -14,17 +14,22 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+import pandas as pd
 from bench_real_year import SYSTEMS, residuals
 from bench_tables import Goals, header, percent, row
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.comparison.plan import Arm, Plan
+from coffeecup.postprocess.comparison.plan import CONTROL, Arm, Plan
+from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Search, plan_among
 from coffeecup.postprocess.comparison.verdicts import Verdict, verdict
 from coffeecup.postprocess.statistics.pairs import looks
 from coffeecup.postprocess.statistics.shares import share_interval
 
 DEVIATIONS = (0.005, 0.02, 0.1)
 DIFFERENCES = (0.0, 0.01, 0.03, 0.1)
+GAINS = (0.03, 0.05, 0.1, 0.2)  # of the best of many values over the others
+VALUES = 16
+FOUND_GAIN, FOUND_DEVIATION, FOUND = 0.1, 0.02, 0.95  # the best value is found so often in noise of this deviation
 MOST_WRONG = 0.06  # the upper end of the interval of the share of equal arms that are called different
 
 
@@ -78,13 +83,57 @@ def table(draws: int, rng: np.random.Generator, goals: Goals) -> None:
             goals.check(f"{what}: called different", share_interval(differs, draws)[1], most=MOST_WRONG)
 
 
+def searched(noise: np.ndarray, gain: float, best: str, seed: int) -> tuple[bool, bool, int]:
+    """Whether the best of many values was found, whether it was confirmed, and the number of runs."""
+    stated = {"command": ["kernel"], "pairs": 20, "metrics": [], "seed": seed}
+    search = Search({name: f"X={name}" for name in map(str, range(VALUES))})
+    values, runs = iter(np.concatenate([noise, noise])), 0
+    while len(search.left) > 1:
+        plan = plan_among({name: search.settings[name] for name in search.left}, stated)
+        rows = [
+            (block, arm, np.exp(next(values) + np.log1p(gain) * (arm == best)))
+            for block in range(ROUND_BLOCKS)
+            for arm in plan.order(block)
+        ]
+        runs += len(rows)
+        search.add(pd.DataFrame(rows, columns=["block", "arm", "value"]), "value")
+    [chosen] = search.left
+    found = compared(np.array([*values]), gain if chosen == best else 0, seed)
+    return chosen == best, found.differs and found.middle > 1, runs + found.pairs * len((DEFAULT, chosen, CONTROL))
+
+
+def table_of_searches(draws: int, rng: np.random.Generator, goals: Goals) -> None:
+    header(
+        f"{draws} searches of the best of {VALUES} values each: per cent of them",
+        "noise of a run; the best is better by; it was found; and confirmed; a wrong one confirmed; "
+        "most runs, of a full grid",
+    )
+    grid = (VALUES + 2) * 20
+    for deviation, gain in product(DEVIATIONS, GAINS):
+        bests = map(str, rng.integers(VALUES, size=draws))
+        drawn = zip(noises(draws, rng), bests)
+        every = [searched(deviation * noise, gain, best, seed) for seed, (noise, best) in enumerate(drawn)]
+        found = sum(right for right, _, _ in every)
+        confirmed = sum(right and better for right, better, _ in every)
+        wrong = sum(better and not right for right, better, _ in every)
+        most = max(runs for _, _, runs in every)
+        shares = [count / draws for count in (found, confirmed, wrong)]
+        row(*map(percent, (deviation, gain, *shares, most / grid)))
+        what = f"noise {percent(deviation)} %, the best of {VALUES} better by {percent(gain)} %"
+        goals.check(f"{what}: runs of a full grid", most / grid, most=0.5)
+        if (deviation, gain) == (FOUND_DEVIATION, FOUND_GAIN):
+            goals.check(f"{what}: found", share_interval(found, draws)[1], least=FOUND)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=20261125)
     options = parser.parse_args()
     goals = Goals()
-    table(options.draws, np.random.default_rng(options.seed), goals)
+    rng = np.random.default_rng(options.seed)
+    table(options.draws, rng, goals)
+    table_of_searches(options.draws // 10, rng, goals)
     return goals.report()
 
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the rounds of a search and the comparison that confirms its result, each in a folder of its own."""
+
+from pathlib import Path
+
+import typer
+
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.cli.alternation import Alternation, run_blocks, run_until_decided, say
+from coffeecup.postprocess.comparison.plan import PlanError
+from coffeecup.postprocess.comparison.result import Conclusion, Results, conclude
+from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Search, plan_among
+
+
+def halve(search: Search, stated: dict, folder: Path) -> int:
+    """Runs rounds until one value is left; returns the number of runs. `stated` are the fields of the plan without its
+    arms. Raises PlanError if nothing can be found."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / "round-1").exists():
+        raise PlanError(f"{folder} is not empty, and no search began there")
+    runs = number = 0
+    while len(search.left) > 1:
+        number += 1
+        say(f"round {number}: {', '.join(search.left)}")
+        plan = plan_among({name: search.settings[name] for name in search.left}, stated)
+        alternation = Alternation(plan, folder / f"round-{number}")
+        results = run_blocks(alternation, ROUND_BLOCKS, lambda _, there=alternation: there.failing() == DEFAULT)
+        runs += len(alternation.runs)
+        if alternation.failing() == DEFAULT:
+            raise PlanError(f"runs without any of the values failed: {alternation.runs[-1].problem}")
+        if alternation.blocks < ROUND_BLOCKS:  # interrupted
+            raise typer.Exit(1)
+        search.better = direction(results)
+        search.add(results.metrics(ROUND_BLOCKS), results.judged[0])
+    if not search.left:
+        raise PlanError(f"runs of every value failed; {folder} has their output")
+    return runs
+
+
+def direction(results: Results) -> Better:
+    """Of the metric by which values are chosen. Raises PlanError if it has none."""
+    [metric, *_] = results.judged
+    better = benchmarks()[results.benchmark].metric(metric).better
+    if better not in (Better.HIGHER, Better.LOWER):
+        raise PlanError(f"of two values of {metric}, none is better: choose another --metric")
+    return better
+
+
+def confirm(search: Search, stated: dict, folder: Path) -> tuple[Conclusion, Results]:
+    """Compares the value that is left with the default in runs of their own."""
+    [best] = search.left
+    say(f"confirmation: {best}")
+    runs = Alternation(plan_among({best: search.settings[best]}, stated), folder / "confirmation")
+    results = run_until_decided(runs)
+    return conclude(runs.plan, results, [run for run in runs.runs if run.problem]), results

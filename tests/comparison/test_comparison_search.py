@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The best of many values: the planted best one is found and confirmed, what fails is left out, and the result says how
+to set it. The runs are made logs of b_eff whose links have the bandwidth that the value of a variable gives."""
+
+import json
+import shutil
+
+import commands
+import logs_made
+import pandas as pd
+import pytest
+from logs_made_b_eff import averaged_log, steady
+
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.comparison.plan import PlanError
+from coffeecup.postprocess.comparison.search import Search, recommendation, values_of
+from coffeecup.postprocess.comparison.verdicts import percent
+
+LIMITS = ["1k", "4k", "16k", "64k"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "found"),
+    [
+        (["X=1,2"], {"1": "X=1", "2": "X=2"}),
+        (["X=a=b,c"], {"a-b": "X=a=b", "c": "X=c"}),
+        (["--hints k=1,2"], {"1": "--hints k=1", "2": "--hints k=2"}),
+        (
+            ["--seed=1,2", "Y=/a,b"],
+            {"a-1": "Y=/a --seed=1", "a-2": "Y=/a --seed=2", "b-1": "Y=b --seed=1", "b-2": "Y=b --seed=2"},
+        ),
+    ],
+)
+def test_values_of_parameters(parameters, found):
+    assert values_of(parameters) == found
+
+
+@pytest.mark.parametrize("parameters", [["X"], ["X=1"], ["X=1,,2"], ["X=1,1"], ["X=default,1"], ["=1,2"], ["X=/,1"]])
+def test_values_that_cannot_be_told_apart_are_refused(parameters):
+    with pytest.raises(PlanError):
+        values_of(parameters)
+
+
+def rounds(better, values, failed=()):
+    """The values left after each round of runs without noise."""
+    search, left = Search({name: f"X={name}" for name in values}, better), []
+    while len(search.left) > 1:
+        arms = {"default": 1.0, "control": 1.0, **{name: values[name] for name in search.left}}
+        rows = [(block, arm, value) for block in range(3) for arm, value in arms.items()]
+        rows = [row for row in rows if not (row[0] == 1 and row[1] in failed)]
+        search.add(pd.DataFrame(rows, columns=["block", "arm", "value"]), "value")
+        left.append(search.left)
+    return search, left
+
+
+def test_the_better_half_goes_on():
+    values = {"a": 1.0, "b": 1.4, "c": 0.9, "d": 1.2, "e": 1.3}
+    assert rounds(Better.HIGHER, values)[1] == [["b", "e", "d"], ["b", "e"], ["b"]]
+    assert rounds(Better.LOWER, values)[1] == [["c", "a", "d"], ["c", "a"], ["c"]]
+
+
+def test_a_value_of_which_one_run_fails_is_left_out():
+    search, left = rounds(Better.HIGHER, {"a": 1.0, "b": 1.4, "c": 0.9, "d": 1.2}, failed="b")
+    assert left == [["d", "a"], ["d"]] and search.standing("b", "value") == "failed"
+    assert search.standing("d", "value") == "the best"
+
+
+@pytest.mark.parametrize(("other", "standing"), [(1.2, "worse than the best"), (1.5, "not distinguishable")])
+def test_a_value_is_worse_only_if_an_interval_shows_it(other, standing):
+    """Six pairs of equal sign can (2/64 is below 5 %); where signs differ, nothing is claimed."""
+    search = Search({"a": "X=a", "b": "X=b"})
+    rows = [
+        (block, arm, value * (1.1 if block == 0 and arm == "b" else 1))
+        for block in range(6)
+        for arm, value in {"default": 1.0, "a": 1.6, "b": other}.items()
+    ]
+    search.add(pd.DataFrame(rows, columns=["block", "arm", "value"]), "value")
+    assert search.left == ["a"] and search.standing("b", "value").startswith(standing)
+
+
+def test_recommendation_is_what_a_site_can_set():
+    assert recommendation("UCX_RNDV_THRESH=64k") == [
+        "export UCX_RNDV_THRESH=64k    in a job script",
+        'setenv("UCX_RNDV_THRESH", "64k")    in a module file of Lmod',
+    ]
+    hint, striped = recommendation("--hints striping_factor=8")
+    assert hint.startswith("striping_factor 8 ") and striped.startswith("lfs setstripe -c 8 DIRECTORY")
+    assert recommendation("--seed=2") == ["the option --seed=2"]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A command whose links have 1 GByte/s, and with the eager limit 16k 1.5; with 4k it fails."""
+    for limit in ["", *LIMITS]:
+        log = averaged_log(ranks=2, bandwidth=steady(link=1.5e9 if limit == "16k" else 1e9))
+        log[0]["environment"] |= {"LIMIT": limit, "COFFEECUP_COMPARED": "LIMIT"} if limit else {}
+        logs_made.write(tmp_path / f"log{limit}.jsonl", log)
+    return ["sh", "-c", f'[ "$LIMIT" != 4k ] && cp {tmp_path}/log$LIMIT.jsonl .']
+
+
+def gain(folder):
+    """What the best limit is worth: part of a b_eff is latency."""
+    best, default = (score_log(folder / f"log{limit}.jsonl").metrics["b_eff"].value for limit in ("16k", ""))
+    return best / default
+
+
+def inodes(folder):
+    return {path: path.stat().st_ino for path in folder.rglob("log*.jsonl")}
+
+
+def search(folder, machine, *options):
+    words = ["compare", "--parameter", f"LIMIT={','.join(LIMITS)}", "-o", folder / "runs", *options, "--", *machine]
+    return commands.run(*words)
+
+
+def test_the_planted_best_value_is_found_confirmed_and_goes_on_after_an_interrupt(tmp_path, machine):
+    done = search(tmp_path, machine, "--json")
+    found = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert found["values"][0]["value"] == "16k" and found["values"][0]["standing"] == "the best"
+    assert {each["value"]: each["ratio"] for each in found["values"]}["4k"] is None
+    assert found["recommended"][0].startswith("export LIMIT=16k")
+    [verdict] = found["confirmation"]["verdicts"]
+    assert verdict["standing"] == "better" and verdict["middle"] == pytest.approx(gain(tmp_path))
+    counted = sum(len(path.read_text().splitlines()) for path in (tmp_path / "runs").glob("*/runs.jsonl"))
+    assert found["runs"] == counted < 20 * (len(LIMITS) + 2) / 2
+    # as if it had been interrupted in the second round: the same result, and no run of the first one again
+    first = inodes(tmp_path / "runs" / "round-1")
+    shutil.rmtree(tmp_path / "runs" / "confirmation")
+    lines = (tmp_path / "runs" / "round-2" / "runs.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "runs" / "round-2" / "runs.jsonl").write_text("".join(lines[:5]))
+    assert json.loads(search(tmp_path, machine, "--json").stdout) == found
+    assert first and first == inodes(tmp_path / "runs" / "round-1")
+    text = search(tmp_path, machine).stdout
+    assert f"{counted} runs instead of 120, of the best of 4 values" in text
+    assert f"16k beside default: better by {percent(gain(tmp_path) - 1)} %" in text
+    assert 'setenv("LIMIT", "16k")' in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(("--arm", "a="), "leave out one of them"), (("--metric", "nonsense"), "a run has no metric nonsense")],
+)
+def test_a_search_that_cannot_be_made_is_refused(tmp_path, machine, options, said):
+    done = search(tmp_path, machine, *options)
+    assert done.exit_code == 2 and said in commands.said(done)
+
+
+def test_a_command_that_fails_without_any_value_ends_the_search(tmp_path):
+    done = search(tmp_path, ["false"])
+    assert done.exit_code == 2 and "runs without any of the values failed" in commands.said(done)
