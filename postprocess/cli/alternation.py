@@ -151,6 +151,7 @@ def in_words(run: Run, results: Results) -> str:
 
 
 def say(text: str) -> None:
+    """Progress, for people: results go to standard output."""
     print(printable(text), file=sys.stderr, flush=True)
 
 

@@ -158,10 +158,8 @@ def best_value(
     runs = rounds + confirmed.runs
     if figures:
         write_figures(figures, [("comparison", figure) for figure in drawn(confirmed.plan, results)])
-    if as_json:
-        print_json(search.as_object(among, metric, runs, confirmed))
-    else:
-        typer.echo(search.text(among, metric, runs, confirmed), nl=False)
+    shown = among, metric, runs, confirmed
+    print_result(as_json, search.as_object(*shown), search.text(*shown))
     return confirmed.holds
 
 
