@@ -23,7 +23,8 @@ from coffeecup.postprocess.cli.watch import Watched, watch
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NAME = "[A-Za-z0-9_.-]+"
-RANGE = re.compile(rf"{NAME}((>=|==)[0-9][0-9A-Za-z.]*)?(,<[0-9][0-9A-Za-z.]*)?(; python_version [<>]=? '3\.[0-9]+'( and .*)?)?")
+MARKER = r"; python_version [<>]=? '3\.[0-9]+'( and .*)?"
+RANGE = re.compile(rf"{NAME}((>=|==)[0-9][0-9A-Za-z.]*)?(,<[0-9][0-9A-Za-z.]*)?({MARKER})?")
 PINNED = re.compile(rf"{NAME}==[0-9][0-9A-Za-z.+]*(; python_version [<>]=? '3\.[0-9]+')?( +# .*)?")
 
 
