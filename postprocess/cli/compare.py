@@ -112,10 +112,8 @@ def compare(
         settings = {"pairs": pairs, "minimum": minimum, "metrics": metric or [], "seed": seed, "run_limit": run_limit}
         if parameter and arm:
             raise typer.BadParameter("--parameter is a search, --arm a comparison: leave out one of them")
-        if parameter:
-            holds = best_value(words, parameter, settings, folder, figures, as_json)
-        else:
-            holds = compared_arms(words, arm, settings, folder, figures, as_json)
+        how = (best_value, parameter) if parameter else (compared_arms, arm)
+        holds = how[0](words, how[1] or [], settings, folder, figures, as_json)
     raise typer.Exit(0 if holds else 1)
 
 
