@@ -7,27 +7,34 @@ import typer
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.cli.alternation import Alternation, run_blocks, run_until_decided, say
+from coffeecup.postprocess.cli.alternation import MOST_FAILURES, Alternation, run_blocks, run_until_decided, say
 from coffeecup.postprocess.comparison.plan import PlanError
 from coffeecup.postprocess.comparison.result import Conclusion, Results, conclude
 from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Search, plan_among
+from coffeecup.postprocess.show.words import printable
+
+UNLIMITED = 1000  # pairs, the most of a plan: a round ends after ROUND_BLOCKS
 
 
 def halve(search: Search, stated: dict, folder: Path) -> int:
     """Runs rounds until one value is left; returns the number of runs. `stated` are the fields of the plan without its
     arms. Raises PlanError if nothing can be found."""
     if folder.exists() and any(folder.iterdir()) and not (folder / "round-1").exists():
-        raise PlanError(f"{folder} is not empty, and no search began there")
+        raise PlanError(f"{printable(str(folder))} is not empty, and no search began there")
+    plan_among(dict([*search.settings.items()][:1]), **stated)  # refused now, not after all rounds
+    within_round = dict(stated)
+    within_round["pairs"] = UNLIMITED
     runs = number = 0
     while len(search.left) > 1:
         number += 1
         say(f"round {number}: {', '.join(search.left)}")
-        plan = plan_among({name: search.settings[name] for name in search.left}, stated)
+        among = {name: search.settings[name] for name in search.left}
+        plan = plan_among(among, **within_round)
         alternation = Alternation(plan, folder / f"round-{number}")
-        results = run_blocks(alternation, ROUND_BLOCKS, lambda _, there=alternation: there.failing() == DEFAULT)
+        results = run_blocks(alternation, ROUND_BLOCKS, lambda _, there=alternation: problem_of_default(there))
         runs += len(alternation.runs)
-        if alternation.failing() == DEFAULT:
-            raise PlanError(f"runs without any of the values failed: {alternation.runs[-1].problem}")
+        if problem := problem_of_default(alternation):
+            raise PlanError(f"runs without any of the values failed: {problem}")
         if alternation.blocks < ROUND_BLOCKS:  # interrupted
             raise typer.Exit(1)
         search.better = direction(results)
@@ -35,6 +42,12 @@ def halve(search: Search, stated: dict, folder: Path) -> int:
     if not search.left:
         raise PlanError(f"runs of every value failed; {folder} has their output")
     return runs
+
+
+def problem_of_default(runs: Alternation) -> str | None:
+    """Why the arm without any of the values failed, if it did so too often: nothing can be compared with it then."""
+    problems = [run.problem for run in runs.runs if run.arm == DEFAULT and run.problem]
+    return problems[-1] if len(problems) >= MOST_FAILURES else None
 
 
 def direction(results: Results) -> Better:
@@ -50,6 +63,6 @@ def confirm(search: Search, stated: dict, folder: Path) -> tuple[Conclusion, Res
     """Compares the value that is left with the default in runs of their own."""
     [best] = search.left
     say(f"confirmation: {best}")
-    runs = Alternation(plan_among({best: search.settings[best]}, stated), folder / "confirmation")
+    runs = Alternation(plan_among({best: search.settings[best]}, **stated), folder / "confirmation")
     results = run_until_decided(runs)
     return conclude(runs.plan, results, [run for run in runs.runs if run.problem]), results

@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from coffeecup.postprocess.logs import paths
-from coffeecup.postprocess.show.words import printable
+from coffeecup.postprocess.show.words import counted, printable
 from coffeecup.postprocess.statistics.pairs import fewest_pairs
 
 CONTROL = "control"  # the arm that is the first one once more
@@ -63,7 +63,9 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         if len({msgspec.json.encode(arm) for arm in self.arms.values()}) < len(self.arms):
             raise ValueError("two arms are the same")
         if self.pairs < (needed := fewest_pairs(self.hypotheses)):
-            raise ValueError(f"{self.hypotheses} differences cannot be judged from fewer than {needed} pairs")
+            raise ValueError(
+                f"{counted(self.hypotheses, 'difference')} cannot be judged from fewer than {needed} pairs"
+            )
 
     @property
     def first(self) -> str:

@@ -14,11 +14,11 @@ from rich.text import Text
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.comparison import result
-from coffeecup.postprocess.comparison.plan import ASSIGNMENT, Arm, Plan, PlanError, arm_of
-from coffeecup.postprocess.comparison.verdicts import Standing, ratios, verdict
+from coffeecup.postprocess.comparison.plan import ASSIGNMENT, Plan, PlanError, arm_of, plan_of
+from coffeecup.postprocess.comparison.verdicts import Standing, ratios
 from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, digits, printable
-from coffeecup.postprocess.statistics.pairs import RISK, fewest_pairs
+from coffeecup.postprocess.statistics.pairs import RISK, interval
 
 DEFAULT = "default"  # the arm without any of the values
 ROUND_BLOCKS = 3  # runs of each value in a round
@@ -46,13 +46,10 @@ def values_of(parameters: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def plan_among(settings: dict[str, str], stated: dict) -> Plan:
+def plan_among(settings: dict[str, str], command: list[str], **stated) -> Plan:
     """The plan of a comparison of some values with the default. `stated` are the other fields of the plan. Raises
     PlanError."""
-    arms = {DEFAULT: Arm()} | dict(arm_of(f"{name}={setting}") for name, setting in settings.items())
-    fields = {**stated}
-    fields["pairs"] = max(fields["pairs"], fewest_pairs(len(settings) * max(len(fields["metrics"]), 1)))
-    return Plan(arms=arms, **fields)
+    return plan_of(command, [f"{DEFAULT}=", *(f"{name}={setting}" for name, setting in settings.items())], **stated)
 
 
 @dataclass
@@ -78,9 +75,13 @@ class Search:
         first = self.metrics["block"].max() + 1 if len(self.metrics) else 0
         self.metrics = pd.concat([self.metrics, metrics.assign(block=metrics["block"] + first)], ignore_index=True)
         whole = [name for name in self.left if name not in self.failed]
-        sign = -1 if self.better is Better.HIGHER else 1
-        whole.sort(key=lambda name: sign * self.middle(name, metric))
+        whole.sort(key=lambda name: self.sign * self.middle(name, metric))
         self.left = whole[: ceil(len(whole) / 2)]
+
+    @property
+    def sign(self) -> int:
+        """-1 if higher is better, which sorts the best first."""
+        return -1 if self.better is Better.HIGHER else 1
 
     def middle(self, name: str, metric: str) -> float:
         """The median logarithm of the ratio to the default, of all rounds of the value: of three, one may be wild."""
@@ -93,9 +94,8 @@ class Search:
         [best] = self.left
         if name == best:
             return BEST
-        pairs = ratios(self.metrics, metric, name, best)
-        found = verdict(name, metric, pairs, self.better, RISK, RISK / (len(self.settings) - 1))
-        return WORSE if found.standing is Standing.WORSE else ALIKE
+        low, _, high = interval(ratios(self.metrics, metric, best, name), RISK / (len(self.settings) - 1))
+        return WORSE if (low > 0 if self.better is Better.HIGHER else high < 0) else ALIKE
 
 
 @dataclass(frozen=True)
@@ -111,13 +111,12 @@ class Value:
 
 def values(search: Search, metric: str) -> list[Value]:
     """All values, those that went furthest first, the better ones of a round first."""
-    sign = -1 if search.better is Better.HIGHER else 1
     found = []
     for name, setting in search.settings.items():
         ratio = None if name in search.failed else exp(search.middle(name, metric))
         pairs = ROUND_BLOCKS * search.rounds[name]
         found.append(Value(name, setting, pairs, ratio, search.standing(name, metric)))
-    return sorted(found, key=lambda each: (each.standing != BEST, -each.pairs, sign * (each.ratio or 0)))
+    return sorted(found, key=lambda each: (each.standing != BEST, -each.pairs, search.sign * (each.ratio or 0)))
 
 
 def text(search: Search, metric: str, runs: int, confirmed: result.Conclusion) -> str:
@@ -128,7 +127,7 @@ def text(search: Search, metric: str, runs: int, confirmed: result.Conclusion) -
         ratio = digits(each.ratio) if each.ratio else "-"
         drawn.add_row(*map(Text, (printable(each.value), str(each.pairs), ratio, each.standing)))
     grid = confirmed.plan.pairs * (len(search.settings) + 2)
-    heading = f"{counted(runs, 'run')} instead of {grid}, of the best of {len(search.settings)} values:"
+    heading = f"The best of {len(search.settings)} values, after {counted(runs, 'run')} (a full grid has {grid}):"
     advice = recommendation(search.settings[search.left[0]]) if is_better(confirmed) else []
     lines = ["Set it with", *(f"    {line}" for line in advice)] if advice else ["No reason to change the default."]
     return rendered(Text(heading), drawn) + result.text(confirmed) + "".join(f"{printable(line)}\n" for line in lines)

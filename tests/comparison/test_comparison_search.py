@@ -133,20 +133,27 @@ def test_the_planted_best_value_is_found_confirmed_and_goes_on_after_an_interrup
     assert json.loads(search(tmp_path, machine, "--json").stdout) == found
     assert first and first == inodes(tmp_path / "runs" / "round-1")
     text = search(tmp_path, machine).stdout
-    assert f"{counted} runs instead of 120, of the best of 4 values" in text
+    assert f"The best of 4 values, after {counted} runs (a full grid has 120)" in text
     assert f"16k beside default: better by {percent(gain(tmp_path) - 1)} %" in text
     assert 'setenv("LIMIT", "16k")' in text
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(("--arm", "a="), "leave out one of them"), (("--metric", "nonsense"), "a run has no metric nonsense")],
+    [
+        (("--arm", "a="), "leave out one of them"),
+        (("--metric", "nonsense"), "a run has no metric nonsense"),
+        (("--minimum", "2"), "minimum"),
+        (("--pairs", "5"), "1 difference cannot be judged from fewer than 6 pairs"),
+    ],
 )
 def test_a_search_that_cannot_be_made_is_refused(tmp_path, machine, options, said):
     done = search(tmp_path, machine, *options)
     assert done.exit_code == 2 and said in commands.said(done)
 
 
-def test_a_command_that_fails_without_any_value_ends_the_search(tmp_path):
-    done = search(tmp_path, ["false"])
+@pytest.mark.parametrize("script", ["exit 1", '[ -n "$LIMIT" ] && cp log$LIMIT.jsonl .'])
+def test_a_command_that_fails_without_any_value_ends_the_search(tmp_path, script):
+    """Whether values fail as well or not, and whatever their order is."""
+    done = search(tmp_path, ["sh", "-c", script])
     assert done.exit_code == 2 and "runs without any of the values failed" in commands.said(done)
