@@ -128,7 +128,7 @@ int64_t priomark_hint(const struct priomark_file *file, const char *name)
 void priomark_begin(struct priomark *run)
 {
     priomark_barrier(run);
-    run->notes.day_seconds = -day_seconds();
+    run->notes.day_seconds -= day_seconds();
     run->notes.begun = priomark_now();
 }
 
@@ -136,6 +136,7 @@ void priomark_end(struct priomark *run)
 {
     run->notes.ended = priomark_now();
     run->notes.day_seconds += day_seconds();
+    run->notes.clocked_seconds += run->notes.ended - run->notes.begun;
 }
 
 void host_pause(struct priomark *run)

@@ -178,7 +178,7 @@ static void measure_case(struct priomark *host, struct result *result)
                 planned->group->benchmark->name, planned->what.pattern, planned->what.method, host->repetition);
     planned->group->benchmark->measure(host, &planned->what);
     peers_arrive();
-    clocks_add(planned->group->benchmark->name, host->notes.ended - host->notes.begun, host->notes.day_seconds);
+    clocks_add(planned->group->benchmark->name, host->notes.clocked_seconds, host->notes.day_seconds);
     host->read_bytes += host->notes.bytes[PRIOMARK_READ];
     json_t *record = measured_json(host, result);
     if (host->run->log)

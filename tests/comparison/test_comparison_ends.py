@@ -44,12 +44,14 @@ def test_an_interrupt_while_a_run_starts_ends_this_run(tmp_path, monkeypatch, nu
 
     monkeypatch.setattr(alternation, "subprocess", SimpleNamespace(**vars(subprocess) | {"Popen": start}))
     plan = Plan(command=["sleep", "1000"], arms=ARMS)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # What a shell starts in the background ignores SIGINT.
+    before = {each: signal.signal(each, signal.default_int_handler) for each in (signal.SIGTERM, signal.SIGINT)}
     try:
         with pytest.raises(KeyboardInterrupt):
             alternation.run_in(tmp_path, plan, Arm(), 1000)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
     assert started[0].returncode == -signal.SIGTERM
 
 

@@ -132,7 +132,8 @@ static struct both transfer_and_calculate(struct transfer *transfer, struct calc
     transfer_finish(transfer);
     if (!both.covered)
         both.io_seconds = priomark_now() - start;
-    run->notes.ended = start + both.io_seconds;
+    priomark_end(run);
+    run->notes.ended = start + both.io_seconds; /* without the part of the calculation after the transfer */
     return both;
 }
 
