@@ -18,7 +18,7 @@ struct planned {
 
 /* The values that this process noted in the current case. */
 struct notes {
-    double begun, ended, paused; /* seconds; ended 0: not yet */
+    double begun, ended, paused;         /* seconds; ended 0: not yet */
     double clocked_seconds, day_seconds; /* of all that was timed, by the clock that measured and by the time of day */
     int64_t calls[PRIOMARK_OPERATIONS], bytes[PRIOMARK_OPERATIONS];
     double phase[PRIOMARK_PHASES];
