@@ -15,18 +15,27 @@ from typing import get_origin
 
 from msgspec.inspect import DictType, Field, ListType, Metadata, StructType, Type, UnionType, type_info
 
+from coffeecup.postprocess.benchmarks.load_records import LoadRecord, PlannedVictims
 from coffeecup.postprocess.benchmarks.registry import benchmarks, log_formats, part
 from coffeecup.postprocess.logs import invariants
 from coffeecup.postprocess.logs.format import COMMON
 from coffeecup.postprocess.logs.histograms import Histogram
-from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo, Striping
+from coffeecup.postprocess.logs.io_records import DataCheck, FileServers, MemoryFill, MpiIo, Striping
 from coffeecup.postprocess.logs.records import Filesystem, Record, kind_of
 
 BLOCK = re.compile(r"(<!-- (records|fields|invariants) of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SHARED = {"every": COMMON, "io": (MpiIo, MemoryFill, DataCheck)}
 INVARIANTS = {"every": invariants.EVERY, "io": invariants.IO}
-PARTS = {part.__name__: part for part in (Filesystem, Striping, Histogram)}  # explained once for all benchmarks
-ABSENT = " (may be absent)"
+# Explained once for all benchmarks: whole objects, and classes whose fields other classes have as well.
+OBJECTS = (Filesystem, Striping, Histogram)
+BASES = {
+    Histogram: "as in [histograms](#histograms)",
+    FileServers: "as in [servers of files](#servers-of-files)",
+    PlannedVictims: "as in [load](#load)",
+    LoadRecord: "as in [load](#load)",
+}
+PARTS = {part.__name__: part for part in (*OBJECTS, *BASES)}
+MISSING = "?"  # marks a field that a record may lack
 
 
 def page(text: str) -> str:
@@ -90,24 +99,23 @@ def table(name: str, meaning: str, rows) -> str:
 
 def fields_of(record: StructType, benchmark: str, above: str = ""):
     """Name and meaning of each field, those of objects inside it behind their own, with the names of both. What is a
-    class of another benchmark is explained there."""
+    class of another benchmark, or one of BASES, is explained there."""
     for field in record.fields:
         if field.name == "sequence":
             continue
         name = f"{above}{field.encode_name}"
-        other = owner(
-            next(
-                one
-                for one in (get_origin(record.cls) or record.cls).__mro__
-                if field.name in getattr(one, "__annotations__", ())
-            )
-        )
+        described = get_origin(record.cls) or record.cls
+        stating = next(one for one in described.__mro__ if field.name in getattr(one, "__annotations__", ()))
+        if stating in BASES and (above or stating is not described):
+            yield name, BASES[stating]
+            continue
+        other = owner(stating)
         if other not in ("", benchmark):
             yield name, f"as in [{other}](#{other.replace('_', '-')})"
             continue
-        yield name, description(field, name) + ("" if field.required else ABSENT)
+        yield name + ("" if field.required else MISSING), description(field, name)
         inner = struct_in(field.type)
-        if inner and inner.cls not in PARTS.values() and owner(inner.cls) in ("", benchmark):
+        if inner and inner.cls not in OBJECTS and owner(inner.cls) in ("", benchmark):
             yield from fields_of(inner, benchmark, f"{name}.")
 
 

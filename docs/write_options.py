@@ -33,12 +33,14 @@ COMMANDS = """\
 `coffeecup --install-completion` enables completion of commands, options and file names with the tab key, in bash, zsh,
 fish and PowerShell; it takes effect in new shells. It adds a line to the shell's startup file. `coffeecup
 --show-completion` prints the script instead.
+
+Every command exits with 2 on wrong usage, or if a file cannot be read or written.
 """
 
 
 # An option or argument with its explanation, or a paragraph.
 PART = re.compile(r"^  (?:-|[A-Z]+\.{3} ).*(?:\n {6,}.*)*\n?|^\w.*(?:\n\w.*)*\n\n?", re.MULTILINE)
-SEVERAL = 4  # programs that have a part
+SEVERAL = 2  # programs that have a part
 
 
 def page(kernels):
@@ -53,11 +55,14 @@ def page(kernels):
 def sections(programs, texts):
     """A section on what several of the texts have, and one on each with the names of these options."""
     counts = Counter(part for text in texts.values() for part in dict.fromkeys(map(divided, PART.findall(text))))
-    several = [part for part in counts if counts[part] >= SEVERAL]
-    shown = sorted((name, meaning) for name, meaning in several if name or not meaning.endswith(":\n"))
+    several = {}  # the more frequent one of two explanations of a name
+    for part in sorted(counts, key=counts.get):
+        if counts[part] >= SEVERAL:
+            several[part[0] or part] = part
+    shown = sorted((name, meaning) for name, meaning in several.values() if name or not meaning.endswith(":\n"))
     yield section(f"Several {programs}", "\n".join(f"{name}\n{meaning}".strip("\n") for name, meaning in shown))
     for title, text in texts.items():
-        own = PART.sub(lambda part: "" if divided(part[0]) in several else part[0], text)
+        own = PART.sub(lambda part: "" if divided(part[0]) in several.values() else part[0], text)
         names = re.findall(r"^  .*?(--[\w-]+|[A-Z]+(?=\.{3}))", "".join(PART.findall(text)), re.MULTILINE)
         here = [name for name in names if re.search(rf"^  .*?{name}\b", own, re.MULTILINE) is None]
         yield section(title, f"{own.rstrip()}\n\nExplained above: {', '.join(here)}")
@@ -83,7 +88,14 @@ def of_kernel(kernel):
 
 def of_command(words):
     options = {"prog_name": "coffeecup", "env": {"COLUMNS": "100", "TERM": "dumb"}}
-    return CliRunner().invoke(coffeecup, [*words, "--help"], **options).output
+    text = CliRunner().invoke(coffeecup, [*words, "--help"], **options).output
+    return re.sub(r"^  Exit codes: .*(?:\n  \w.*)*", lambda codes: exit_codes(codes[0]), text, flags=re.MULTILINE)
+
+
+def exit_codes(text):
+    """The paragraph without what is stated above for all commands."""
+    text = " ".join(text.split()).replace("; 2: wrong usage, or a file that cannot be read or written.", ".")
+    return textwrap.fill(text, 80, initial_indent="  ", subsequent_indent="  ")
 
 
 def commands(command, words=()):

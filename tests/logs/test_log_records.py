@@ -84,4 +84,4 @@ def test_schema_has_the_fields_of_the_documentation():
     ]
     schemas = [log_format.schema["$defs"] for log_format in log_formats().values()]
     properties = {name for kinds in schemas for kind in kinds.values() for name in kind.get("properties", ())}
-    assert {part for name in names for part in name.strip("`,").split(".")} == properties - {"record", "sequence"}
+    assert {part for name in names for part in name.strip("`,?").split(".")} == properties - {"record", "sequence"}

@@ -51,8 +51,16 @@ WORDS = {
 def free_fields(benchmark: str) -> set[str]:
     """The fields that the page lists for every log and for those of a benchmark: a record, or record.field."""
     table = DOCS.read_text(encoding="utf-8").split(PROVES_NOTHING)[1]
-    rows = re.findall(r"^\| (every|\w+) \| (`.*?) \|", table, re.MULTILINE)
-    return {name for log, names in rows if log in ("every", benchmark) for name in re.findall(r"`([\w.-]+)`", names)}
+    rows = re.findall(r"^\| ([\w, ]+) \| (`.*?) \|", table, re.MULTILINE)
+    here = [names for logs, names in rows if {"every", benchmark} & {*logs.split(", ")}]
+    return {one for names in here for name in re.findall(r"`([^`]+)`", names) for one in expanded(name)}
+
+
+def expanded(name: str) -> list[str]:
+    """What a name with braces stands for, as in a shell."""
+    head, _, rest = name.partition("{")
+    inside, brace, tail = rest.partition("}")
+    return [one for word in inside.split(",") for one in expanded(f"{head}{word}{tail}")] if brace else [name]
 
 
 def is_free(path: tuple[str, ...], free: set[str]) -> bool:
