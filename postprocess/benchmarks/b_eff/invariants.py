@@ -12,16 +12,10 @@ INVARIANTS = {
     "all_patterns": "the six rings and as many random patterns as `random_patterns` says are planned",
     "group_of_pattern": "the name of a pattern begins with its group",
     "planned": (
-        "rings have the sizes of the paper; they and random patterns are averaged, no other; the ping-pong is "
-        "measured by `blocking`, other patterns by all other methods, in the plan's order; a pattern uses all "
-        "processes, pairs an even number, the ping-pong two; it has two messages for each process of a ring, one in a "
-        "ring of two, as many as processes for pairs, and a process of a grid has one or two neighbours in a "
-        "direction; `l_max_bytes` is 1/128 of the memory per process, the least of all kinds of memory, at most 128 "
-        "MiB; `buffer_bytes` is eight times `l_max_bytes`, each rounded up to 64 bytes; copies in memory are of 4 "
-        "MiB, or of the buffer if that is smaller; number, lengths, resolution and reserved time of the matchings "
-        "follow from the option, the nodes and the message lengths; partners follow from the seed, the groups and the "
-        "number of the matching or round, and the lengths of these loops from the plan; `received_bytes` is the sum "
-        "over the loops"
+        "patterns, their groups, rings, messages, processes and methods are those of the paper, in the plan's order; "
+        "`l_max_bytes`, `buffer_bytes` and copies in memory follow from the memory per process, matchings and their "
+        "partners from the options, the nodes, the seed and the message lengths; `received_bytes` is the sum over the "
+        "loops"
     ),
     "grids": "a grid's pattern of all directions has the messages of its directions together, on the same processes",
     "lengths": "the 21 message lengths are those of the paper for `l_max_bytes`",

@@ -6,12 +6,9 @@ INVARIANTS = {
     "all_types": "the five types are planned",
     "partitions": "the partitions ascend and have no more processes than the run",
     "planned": (
-        "the access methods are in the order of measuring; types, their properties and patterns are those of the "
-        "paper's table 2 for `m_part_bytes`, and of the random types; partitions, times and sizes are the options, or"
-        " follow from the form and the hosts; type, l and L of a measurement are planned and the same in all passes, "
-        "its bytes are calls times L and its time T / 3 * units / 64; the bytes of a type are those of its "
-        "measurements, its files have the bytes that were written, type 2 one file per process, the others one; "
-        "segments follow from the calls and the alignment"
+        "access methods are in the order of measuring; types and patterns are those of the paper's table 2 and the "
+        "random types; partitions, times and sizes follow from options, form and hosts, bytes of measurements from "
+        "calls, times L, those of types and files from the measurements, segments from the alignment as well"
     ),
     "calls": "the calls of the first, the last and all processes are possible together",
     "process_calls": (

@@ -5,11 +5,9 @@ INVARIANTS = {
     "load": "kinds of load are in the order of the option `kinds`",
     "victims": "there is one victim at least, and another node",
     "planned": (
-        "victims are the nodes that follow from the seed and the share, with their processes; patterns 3, 19 and 20 "
-        "are measured, in the space of the option, or 90 % of the free space; a pass has its share of the scheduled "
-        "time: of 10 repetitions, all patterns, access methods and phases, those under load counted twice; its type "
-        "is planned, its calls follow from the last trial of its pattern, the time of a pass and the space, and its "
-        "bytes are calls times L; all processes of the other nodes generate the load"
+        "victims are the nodes that follow from the seed and the share; patterns 3, 19 and 20 are measured; time, "
+        "space, calls and bytes of a pass follow from the options and the last trial of its pattern; all processes of "
+        "the other nodes generate the load"
     ),
     "cached": "what remained in caches is stated for reads",
     "access_sum": "the times of the accesses sum up to those of the pass on the processes",

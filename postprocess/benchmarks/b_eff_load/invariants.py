@@ -4,9 +4,8 @@
 INVARIANTS = {
     "no_file_system": "without the load `io`, the log states no file system and no directory",
     "planned": (
-        "victims are the nodes that follow from the seed and the share, with their processes; messages of the load "
-        "have a quarter of L<sub>max</sub>, at most 1 MiB, files 1 MiB; senders are those of the kind; the root is "
-        "the first process of each generating node in turn; a stop has no needed time budget"
+        "victims are the nodes that follow from the seed and the share; senders, root and sizes of the load are those "
+        "of its kind"
     ),
     "averaged_loops": "a repetition is complete",
     "load": (
