@@ -64,7 +64,7 @@ def sections(programs, texts):
     for title, text in texts.items():
         own = PART.sub(lambda part: "" if divided(part[0]) in several.values() else part[0], text)
         names = re.findall(r"^  .*?(--[\w-]+|[A-Z]+(?=\.{3}))", "".join(PART.findall(text)), re.MULTILINE)
-        here = [name for name in names if re.search(rf"^  .*?{name}\b", own, re.MULTILINE) is None]
+        here = [name for name in names if not re.search(rf"^  (?:-\w, )?{name}\b", own, re.MULTILINE)]
         yield section(title, f"{own.rstrip()}\n\nExplained above: {', '.join(here)}")
 
 
