@@ -23,19 +23,27 @@ OF_SERIES = ("benchmark", "num_processes", VARIANT, "file_system", "executable_o
 
 class LimitedByHistory(rfm.RegressionTestPlugin):
     """`history` is a results database or whatever else `coffeecup history` reads; without it, nothing changes. Metrics
-    of which it has too few sessions keep the bounds of the reference file."""
+    of which it has too few sessions keep the bounds of the reference file. `acknowledged` and `thresholds` are the
+    site's files of these names."""
 
     history = variable(str, value="")
+    acknowledged = variable(str, value="")
+    thresholds = variable(str, value="")
 
     @run_after("init")
     def find_history(self):
         """Before ReFrame changes the directory."""
-        self.history = self.history and str(Path(self.history).resolve())
+        for name in ("history", "acknowledged", "thresholds"):
+            setattr(self, name, (path := getattr(self, name)) and str(Path(path).resolve()))
 
     @run_after("sanity")
     def limit_by_history(self):
         """With the metrics of this run, and before ReFrame compares them."""
-        if not self.history or self.is_dry_run():
+        if self.is_dry_run():
+            return
+        if not self.history:
+            if self.acknowledged or self.thresholds:
+                raise exceptions.PipelineError("`acknowledged` and `thresholds` require `history`")
             return
         place, units = self.current_partition.fullname, {name: one.unit for name, one in self.perf_variables.items()}
         found = {
@@ -67,20 +75,25 @@ class LimitedByHistory(rfm.RegressionTestPlugin):
         case = of_kernel({name: getattr(self, name, None) for name in OF_SERIES})
         case |= {"system": self.current_system.name, "partition": self.current_partition.name}
         case |= {"environ": self.current_environ.name, "node": node[1] if node else ""}
-        values = values_of(self.history)
+        values, rules, entries = read(self.history, self.thresholds, self.acknowledged)
         of_system = values[values["system"] == case["system"]]
-        return limits(of_system, {name: case[name] for name in SERIES if name != "metric"})
+        return limits(of_system, {name: case[name] for name in SERIES if name != "metric"}, rules, entries)
 
 
 @cache
-def values_of(path):
-    """The history's table of session_values, read once a session. Raises a PipelineError if it cannot be read."""
+def read(history, thresholds, acknowledged):
+    """The history's table of session_values without runs in maintenance, the site's rules, and the entries of its file,
+    read once a session. Raises a PipelineError if one cannot be read."""
+    from coffeecup.postprocess.history import site_files
     from coffeecup.postprocess.history.change_points import session_values
     from coffeecup.postprocess.history.reading import read_sessions
     from coffeecup.postprocess.history.table import tables
     from coffeecup.postprocess.logs.reader import LogError
 
     try:
-        return session_values(tables(session.columns for session in read_sessions([path]))[1])
-    except LogError as error:
+        rules = site_files.read_list(Path(thresholds), site_files.Threshold) if thresholds else []
+        entries = site_files.read_list(Path(acknowledged), site_files.ANY_KIND) if acknowledged else []
+        table = tables(session.columns for session in read_sessions([history]))[1]
+    except (LogError, site_files.SiteFileError) as error:
         raise exceptions.PipelineError(f"history: {error}") from None
+    return session_values(table[~site_files.in_maintenance(table, entries)]), site_files.SiteRules(rules), entries

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Terms of a contract that apply to every run: the period of the runs, and the software that was measured with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+import orjson
+
 from coffeecup.postprocess.acceptance.refusal import Refusal
-from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.reader import Log, LogError
 from coffeecup.postprocess.logs.records import Build, Files
 
 DIRTY = "-dirty"
+LONGEST = 1000  # characters of a text in a contract
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,29 @@ def terms_of(content: dict) -> Terms:
         last_day=date.fromisoformat(period["until"]) if period else None,
         **software,
     )
+
+
+def software_of(logs: Iterable[Log]) -> list[str]:
+    """A contract's section `software` in YAML, a line each, that allows what these runs used: all hashes of libraries,
+    each with its path. Raises LogError for a log that does not state its files, or that states other software than one
+    before it, of which a contract allows one."""
+    stated, programs, libraries = {}, {}, {}
+    for log in logs:
+        run, build, files = log.run, log.run.build, [file for record in log.all(Files) for file in record.files]
+        programs_of_log = [file.sha256 for file in files if file.role == "program"]
+        if len(programs_of_log) != 1 or any(file.sha256 is None for file in files):
+            raise LogError(log.path, "it does not state the hashes of its program and of all libraries")
+        own = {"source_sha256": build.source_sha256, "git_revision": build.git_revision, "compiler": build.compiler}
+        own |= {"mpi_library": run.mpi.library.partition("\n")[0][:LONGEST]}
+        for known, texts in ((stated, own), (programs, {run.benchmark: programs_of_log[0]})):
+            for name, text in texts.items():
+                if known.setdefault(name, text) != text:
+                    raise LogError(log.path, f"its {name} is {text}, that of another log {known[name]}")
+        libraries |= {file.sha256: file.path for file in files if file.role == "library"}
+    lines = [f"  {name}: {orjson.dumps(text).decode()}" for name, text in stated.items() if text]
+    lines += ["  programs:", *(f"    {name}: '{sha256}'" for name, sha256 in programs.items())]
+    ordered = sorted(libraries.items(), key=lambda pair: pair[1])
+    return ["software:", *lines, "  libraries:", *(f"    - '{sha256}'  # {path}" for sha256, path in ordered)]
 
 
 def broken_terms(terms: Terms, log: Log) -> Iterator[Refusal]:

@@ -12,10 +12,12 @@ from typer.core import TyperGroup
 from coffeecup.postprocess.cli.common import (
     USAGE,
     AsJson,
+    Logs,
     as_usage,
     can_be_written,
     command_line,
     exit_codes,
+    logs_below,
     print_result,
     writing,
 )
@@ -210,3 +212,15 @@ def begin(
     typer.echo(f"export {NONCE}={entry.nonce}")
     if any(clause.evidence == SESSION for clause in agreed.clauses):
         typer.echo(f"Tests of other suites need this option of ReFrame: --session-extras {NONCE}=${NONCE}", err=True)
+
+
+@exit_codes({0: "the section was printed", 2: USAGE + ", or logs of different software"})
+def software(logs: Logs) -> None:
+    """Print a contract's section `software` that allows what these logs state: versions, and the hashes of programs and
+    libraries. Use runs that you trust."""
+    from coffeecup.postprocess.acceptance.terms import software_of
+    from coffeecup.postprocess.benchmarks.scoring import read_log
+
+    with as_usage(LogError):
+        lines = software_of(map(read_log, logs_below(logs)))
+    typer.echo("\n".join(map(printable, lines)))

@@ -76,6 +76,7 @@ def kind(entry: Entry) -> str:
 
 
 def is_over(entry: OfEvent, today: date) -> bool:
+    """Whether an acknowledgement has expired."""
     return isinstance(entry, Acknowledgement) and entry.until < today
 
 

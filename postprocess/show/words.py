@@ -6,7 +6,7 @@ NARROW_SPACE = "\u202f"
 
 def digits(value: float, thousands: str = "") -> str:
     """Four significant digits; more where the integer part has more, fewer where the value is an integer."""
-    if abs(value) >= 1e15:
+    if not abs(value) < 1e15:  # NaN as well
         return f"{value:.3e}"
     if abs(value) >= 1000:
         return f"{value:,.0f}".replace(",", thousands)

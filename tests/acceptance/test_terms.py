@@ -8,16 +8,21 @@ from types import SimpleNamespace
 
 import logs_made
 import pytest
+import yaml
 from clauses_made import CLAUSE, log, run, verdict
+from commands import run as run_command
+from commands import said
 from counters_made import source, with_counters
 from logs_made import sha256
 from logs_made_b_eff import b_eff_log
 
+from coffeecup.postprocess.acceptance.contract import read_contract
 from coffeecup.postprocess.acceptance.evaluation import Verdict, evaluate_relation, overall
 from coffeecup.postprocess.acceptance.refusal import Refusal
 from coffeecup.postprocess.acceptance.relations import Relation
+from coffeecup.postprocess.acceptance.terms import broken_terms
 from coffeecup.postprocess.benchmarks.score import Qualification
-from coffeecup.postprocess.benchmarks.scoring import score_logs
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_logs
 
 # --- scatter, qualifications and workloads ----------------------------------------------------------------------------
 
@@ -171,6 +176,65 @@ def test_a_refusal_states_what_the_contract_requires():
     made.score.log = log(compiler="GNU 11.2.0")
     [refusal] = verdict(CLAUSE, made, compiler="GNU 12").runs[0].refusals
     assert refusal.text == "its compiler is GNU 11.2.0, the contract requires GNU 12"
+
+
+def log_with(path, *libraries, **changes):
+    """A log that states these files beside its program, by path and letter of their hash."""
+    records = b_eff_log(ranks=2, nodes=1, methods=("sendrecv",), repetitions=1)
+    files = [{"role": "library", "path": name, "sha256": letter and letter * 64} for name, letter in libraries]
+    [ran] = [record for record in records if record["record"] == "files"]
+    ran["files"] = [*ran["files"], *files]
+    records[0]["build"] |= changes
+    return logs_made.write(path, records)
+
+
+MPI, LIBC = ("/lib/libmpi.so.40", "a"), ("/lib/libc.so.6", "b")
+
+
+def test_the_software_of_logs_is_a_section_of_a_contract_that_allows_it_and_nothing_else(tmp_path):
+    logs = log_with(tmp_path / "1.jsonl", MPI, LIBC), log_with(tmp_path / "2.jsonl", MPI, ("/lib/other.so", "c"))
+    done = run_command("accept", "software", *logs)
+    assert done.exit_code == 0
+    assert f"    - '{'b' * 64}'  # /lib/libc.so.6\n    - '{'a' * 64}'  # /lib/libmpi.so.40" in done.output
+    section = yaml.safe_load(done.stdout)
+    stated = read_log(logs[0]).run
+    assert section["software"]["libraries"] == [letter * 64 for letter in "bac"]
+    assert section["software"]["programs"] == {"b_eff": logs_made.PROGRAM["sha256"]}
+    assert section["software"]["source_sha256"] == stated.build.source_sha256
+    assert stated.mpi.library.startswith(section["software"]["mpi_library"])
+    clause = {
+        "clause": "c",
+        "benchmark": "b_eff",
+        "metric": "b_eff",
+        "unit": "MByte/s",
+        "system": "s",
+        "partition": "p",
+    }
+    clause |= {"size": {"processes": 2}, "floor": 1, "official": False, "repetitions": 1, "statistic": "median"}
+    agreed = {"contract": "made", "version": 1, "parties": ["A"], "clauses": [clause]}
+    (tmp_path / "contract.yaml").write_text(yaml.safe_dump(agreed | section))
+    terms = read_contract(tmp_path / "contract.yaml").terms
+    assert [list(broken_terms(terms, read_log(path))) for path in logs] == [[], []]
+    other = read_log(log_with(tmp_path / "3.jsonl", MPI, ("/lib/libc.so.6", "d")))
+    assert [refusal.key for refusal in broken_terms(terms, other)] == ["library"]
+
+
+@pytest.mark.parametrize(
+    ("libraries", "changes", "reason"),
+    [
+        ([MPI], {"compiler": "GNU 99"}, "2.jsonl: its compiler is GNU 99, that of another log"),
+        ([MPI], {"source_sha256": "e" * 64}, "2.jsonl: its source_sha256 is eee"),
+        (
+            [("/lib/libmpi.so.40", None)],
+            {},
+            "2.jsonl: it does not state the hashes of its program and of all libraries",
+        ),
+    ],
+)
+def test_logs_of_different_or_unknown_software_have_no_section(tmp_path, libraries, changes, reason):
+    logs = log_with(tmp_path / "1.jsonl", MPI), log_with(tmp_path / "2.jsonl", *libraries, **changes)
+    done = run_command("accept", "software", *logs)
+    assert done.exit_code == 2 and reason in said(done)
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,8 @@ RUNS = [
     ("accept evaluate", 2, ["--verify", "low/session.json"]),
     ("accept begin", 0, ["contract.yaml"]),
     ("accept begin", 2, ["low/contract.yaml"]),
+    ("accept software", 0, ["good.jsonl"]),
+    ("accept software", 2, ["bad.jsonl"]),
     ("accept risk", 0, ["low/contract.yaml", "--scatter", "5", "--draws", "100"]),
     ("accept risk", 2, ["low/contract.yaml"]),
     ("accept plan", 0, ["low/contract.yaml", "--scatter", "1", "--draws", "100"]),

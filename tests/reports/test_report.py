@@ -229,6 +229,7 @@ def test_published_tables_hold_every_value_once():
             words.digits,
             {1.0005: "1.000", 8.0: "8", 790.234: "790.2", 999.96: "1000", 12643.7: "12644", 0.36519: "0.3652"},
         ),
+        (lambda text: words.digits(float(text)), {"nan": "nan", "inf": "inf", "-1e15": "-1.000e+15"}),
         (lambda number: words.digits(number, " "), {12643.7: "12 644"}),
         (words.size, {1: "1 byte", 4096: "4 KiB", 10624: "10.4 KiB", 3234251: "3.08 MiB", 2**40: "1024 GiB"}),
         (words.seconds, {1.3588: "1.359 s", 299.7: "5 min", 310.2: "5 min 10 s"}),
