@@ -41,6 +41,7 @@ static void send_and_receive(struct exchange *exchange, const struct walk *walk,
 
 static void exchange_sendrecv(struct exchange *exchange, const struct walk *walk, long place)
 {
+    const long before = atomic_load_explicit(exchange->received, memory_order_relaxed);
     for (int j = 0; j < exchange->transfers; j++) {
         const struct transfer transfer = exchange->transfer[j];
         if (!exchange->takes_turns) {
@@ -52,6 +53,7 @@ static void exchange_sendrecv(struct exchange *exchange, const struct walk *walk
             send_and_receive(exchange, walk, place, j, MPI_PROC_NULL, transfer.from);
             send_and_receive(exchange, walk, place, j, transfer.to, MPI_PROC_NULL);
         }
+        atomic_store_explicit(exchange->received, before + j + 1, memory_order_relaxed);
     }
 }
 
@@ -187,15 +189,15 @@ static void exchange_blocking(struct exchange *exchange, const struct walk *walk
 }
 
 const struct method methods[METHODS + 1] = {
-    {"sendrecv", true, 0, is_not_ping_pong, nothing, exchange_sendrecv, nothing},
-    {"alltoallv", true, 0, is_not_ping_pong, prepare_alltoallv, exchange_alltoallv, nothing},
-    [METHOD_NONBLOCKING] = {"nonblocking", true, 0, is_not_ping_pong, nothing, exchange_nonblocking, nothing},
+    {"sendrecv", true, true, 0, is_not_ping_pong, nothing, exchange_sendrecv, nothing},
+    {"alltoallv", true, false, 0, is_not_ping_pong, prepare_alltoallv, exchange_alltoallv, nothing},
+    [METHOD_NONBLOCKING] = {"nonblocking", true, false, 0, is_not_ping_pong, nothing, exchange_nonblocking, nothing},
 #if HAVE_MPI_NEIGHBORHOODS
-    {"neighbor", false, 0, is_not_ping_pong, prepare_neighbor, exchange_neighbor, nothing},
+    {"neighbor", false, false, 0, is_not_ping_pong, prepare_neighbor, exchange_neighbor, nothing},
 #endif
-    {"persistent", false, PERSISTENT_PLACES, is_not_ping_pong, prepare_persistent, exchange_persistent,
+    {"persistent", false, false, PERSISTENT_PLACES, is_not_ping_pong, prepare_persistent, exchange_persistent,
      clean_persistent},
-    {"blocking", false, 0, is_ping_pong, nothing, exchange_blocking, nothing},
+    {"blocking", false, false, 0, is_ping_pong, nothing, exchange_blocking, nothing},
 };
 
 /* --- preparation of a pattern ------------------------------------------------------------------------------------- */

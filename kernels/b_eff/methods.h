@@ -5,6 +5,7 @@
 #define B_EFF_METHODS_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,15 +35,17 @@ struct exchange {
     int *counts;    /* alltoallv: send counts, send offsets, receive counts, receive offsets, `size` of each */
     MPI_Comm graph; /* neighbor: created at first use */
     int graph_counts[MOST_TRANSFERS], graph_offsets[MOST_TRANSFERS];
-    MPI_Request *started; /* persistent: the requests of all places, one place after the other */
-    int requests;         /* persistent: per place */
-    double *each_seconds; /* of each exchange of a loop; NULL: only whole loops are timed */
-    double day_seconds;   /* of the last loop, by the time of day */
+    MPI_Request *started;  /* persistent: the requests of all places, one place after the other */
+    int requests;          /* persistent: per place */
+    atomic_long *received; /* messages of this loop so far, for the keeper; see peers_receive() */
+    double *each_seconds;  /* of each exchange of a loop; NULL: only whole loops are timed */
+    double day_seconds;    /* of the last loop, by the time of day */
 };
 
 struct method {
     const char *name;
     bool averaged;
+    bool in_order;    /* receives one message after the other */
     long most_places; /* 0: any number */
     bool (*applies)(const struct pattern *pattern);
     void (*prepare)(struct exchange *exchange, const struct walk *walk);

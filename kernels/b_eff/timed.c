@@ -80,6 +80,12 @@ static struct walk next_walk(struct loops *loops, const struct exchange *exchang
 
 /* --- the timed region --------------------------------------------------------------------------------------------- */
 
+/* For the keeper: the messages of so many exchanges, with the untimed one, are here. */
+static void note_received(const struct exchange *exchange, int64_t exchanges)
+{
+    atomic_store_explicit(exchange->received, (long)exchanges * exchange->transfers, memory_order_relaxed);
+}
+
 /* As timed_loop(), but it also times each exchange. Not one function, because what only needs the time of the whole
  * loop must not contain readings of the clock. */
 static double timed_exchanges(const struct method *method, struct exchange *exchange, const struct walk *walk,
@@ -91,6 +97,7 @@ static double timed_exchanges(const struct method *method, struct exchange *exch
     const double day = day_seconds(), start = MPI_Wtime();
     double before = start, now = start;
     for (int64_t i = 0; i < loop_length; i++, before = now) {
+        note_received(exchange, i + 1);
         place = place + 1 < walk->places ? place + 1 : 0;
         method->exchange(exchange, walk, place);
         now = MPI_Wtime();
@@ -108,6 +115,7 @@ static double timed_loop(const struct method *method, struct exchange *exchange,
     MPI_CHECK(MPI_Barrier(exchange->all));
     const double day = day_seconds(), start = MPI_Wtime();
     for (int64_t i = 0; i < loop_length; i++) {
+        note_received(exchange, i + 1);
         place = place + 1 < walk->places ? place + 1 : 0;
         method->exchange(exchange, walk, place);
     }
@@ -125,7 +133,9 @@ static double time_part(const struct method *method, struct exchange *exchange, 
         return 0;
     }
     method->prepare(exchange, walk);
+    exchange->received = peers_receive(exchange->transfers, exchange->source, method->in_order);
     const double elapsed = (exchange->each_seconds ? timed_exchanges : timed_loop)(method, exchange, walk, loop_length);
+    peers_receive(0, NULL, false);
     method->clean(exchange, walk);
     return elapsed;
 }
@@ -196,15 +206,20 @@ static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, 
 
 /* --- one pattern, length and method ------------------------------------------------------------------------------- */
 
-/* For the keeper, which notices a loop that does not end. The time is expected from that of the last loop. */
-static void enter_loop(const struct loops *loops, const struct exchange *exchange, const struct method *method,
-                       int64_t bytes, int64_t loop_length)
+/* For the keeper, which notices if nothing moves. The time of a loop is expected from that of the last one. Between
+ * loops, rank 0 writes the log. */
+static void enter(const struct loops *loops, const struct exchange *exchange, const struct method *method,
+                  int64_t bytes, double patience_seconds, const char *when)
+{
+    peers_enter(patience_seconds, "%spattern %s, method %s, message length %" PRId64 " byte, loop %ld", when,
+                exchange->pattern->name, method->name, bytes, loops->count);
+}
+
+static double patience_of_loop(const struct loops *loops, int64_t bytes, int64_t loop_length)
 {
     const double moved = (double)bytes * (double)(loop_length + 1);
     const double more = loops->last_bytes > 0 ? fmax(1, moved / loops->last_bytes) : 0;
-    peers_enter(hang_patience(more * loops->last_seconds),
-                "pattern %s, method %s, message length %" PRId64 " byte, loop %ld", exchange->pattern->name,
-                method->name, bytes, loops->count);
+    return hang_patience(more * loops->last_seconds);
 }
 
 static void compare_clocks(const struct exchange *exchange, int64_t bytes, double elapsed)
@@ -220,11 +235,11 @@ struct result time_loop(struct loops *loops, struct exchange *exchange, const st
                         int64_t loop_length)
 {
     const struct walk walk = next_walk(loops, exchange, bytes, loop_length + 1, method->most_places);
-    enter_loop(loops, exchange, method, bytes, loop_length);
+    enter(loops, exchange, method, bytes, patience_of_loop(loops, bytes, loop_length), "");
     const double elapsed = time_part(method, exchange, &walk, loop_length);
-    peers_arrive();
     compare_clocks(exchange, bytes, elapsed);
     const struct result result = agree_on_result(exchange, elapsed);
+    enter(loops, exchange, method, bytes, hang_patience_of_files(), "after ");
     if (buffers_hold_data)
         stop_if_wrong(loops, exchange, method, &walk);
     for (int j = 0; j < exchange->transfers; j++)

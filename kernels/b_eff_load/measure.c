@@ -16,6 +16,7 @@
 #include "loop.h"
 #include "memory.h"
 #include "methods.h"
+#include "peers.h"
 #include "progress.h"
 #include "timed.h"
 
@@ -189,6 +190,7 @@ static void measure_phase(struct state *state, struct phase *phase)
         MPI_CHECK(MPI_Barrier(load->measured));
         if (loaded && state->run->rank == 0)
             stop_generators(load);
+        peers_arrive(); /* generators may take long to end a load */
     } else if (phase->state == LOAD_IO) {
         traffic = file_load_generate(&state->files, load);
     } else if (loaded) {

@@ -14,13 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adapters.h"
 #include "clock.h"
 #include "filesystem.h"
 #include "note.h"
 #include "peers.h"
 #include "record.h"
 
-enum { GATHER_MS = 8000, LEAVE_MS = 20000, END_MS = 5000, PAUSE_MS = 100, PROC_PATH = 64 };
+enum { GATHER_MS = 5000, LEAVE_MS = 20000, END_MS = 5000, LAUNCHER_MS = 3000, PAUSE_MS = 100, PROC_PATH = 64 };
 enum { SHORTEST_SECONDS = 30, FIRST_SECONDS = 300, FILES_SECONDS = 600, SLOWER = 100 };
 
 double hang_after_seconds;
@@ -137,6 +138,17 @@ static json_t *describe_file(const struct peer *peer)
                   field_int_or_null("offset", offset != UNKNOWN_OFFSET, offset));
 }
 
+/* The ranks for one of whose messages the process waits. */
+static json_t *sources_of(const struct peer *peer)
+{
+    json_t *ranks = json_array();
+    const int next = peer->sources && peer->in_order ? (int)(peer->calls % peer->sources) : 0;
+    for (int i = next; i < (peer->in_order ? next + 1 : peer->sources); i++)
+        if (peer->sources && peer->source[i] >= 0)
+            json_array_append_new(ranks, json_integer(peer->source[i]));
+    return ranks;
+}
+
 static json_t *describe_process(const struct peer *peer)
 {
     char folder[PROC_PATH];
@@ -144,7 +156,9 @@ static json_t *describe_process(const struct peer *peer)
     return OBJECT(field_int("rank", peer->rank), field_text("host", note_host()), field_int("process", peer->process),
                   field_text("state", state_name(state_in(folder))),
                   field_json("kernel_function", kernel_function(folder)), field_int("steps", peer->steps),
-                  field_text("place", peer->place), field_json("file", describe_file(peer)));
+                  field_text("place", peer->place), field_json("file", describe_file(peer)),
+                  field_int("messages", peer->sources ? peer->calls : 0), field_json("receives_from", sources_of(peer)),
+                  field_json("adapters_lost", adapters_lost()));
 }
 
 static json_t *describe_processes(void)
@@ -245,12 +259,15 @@ static void leave(int rank)
 /* --- the watch ---------------------------------------------------------------------------------------------------- */
 
 /* Whether a process of this node, or what another keeper left, is the reason why nothing moves: processes of a node
- * may wait for as long as other nodes measure. */
+ * may wait for as long as other nodes measure. One that ends by itself may hang in its library, and one that has ended
+ * so is no reason. */
 static bool is_stuck(const struct peer *peers, int count)
 {
-    for (int i = 0; i < count; i++)
-        if (peers[i].process && (peers[i].steps % 2 != 0 || strchr("TtZX", state_of(peers[i].process))))
+    for (int i = 0; i < count; i++) {
+        const char state = peers[i].process ? state_of(peers[i].process) : 'X';
+        if (peers[i].process && (peers[i].left ? !strchr("ZX", state) : peers[i].steps % 2 || strchr("TtZX", state)))
             return true;
+    }
     return take_files(NULL) > 0;
 }
 
@@ -262,8 +279,6 @@ bool hang_look(void)
     const struct peer *peers = peers_all(&count);
     seen.patience_seconds = 0;
     for (int i = 0; i < count; i++) {
-        if (peers[i].left)
-            return false;
         begun |= peers[i].steps > 0;
         progress = 31 * (31 * progress + (uint64_t)peers[i].steps) + (uint64_t)peers[i].calls;
         if (peers[i].patience_seconds > seen.patience_seconds)
@@ -285,8 +300,11 @@ bool hang_look(void)
 void hang_end_launcher(void)
 {
     static const int signals[] = {SIGTERM, SIGKILL};
-    for (int i = 0; i < 2 && !peers_await_ends(END_MS); i++)
+    bool ended = peers_await_ends(END_MS);
+    for (int i = 0; i < 2 && !(ended && (peers_nodes() == 1 || peers_await_launcher(LAUNCHER_MS))); i++) {
         peers_signal_launcher(signals[i]);
+        ended = ended || peers_await_ends(END_MS);
+    }
 }
 
 char *hang_end(long sequence, double elapsed_seconds)

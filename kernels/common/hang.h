@@ -31,8 +31,8 @@ bool hang_look(void);
 /* Keeper: whether hang_look() was true. */
 bool hang_found(void);
 
-/* Keeper: a process that waits in the kernel for a file system does not end, and its launcher waits for it. Ends the
- * launcher in that case. */
+/* Keeper: a process that waits in the kernel for a file system does not end, and its launcher waits for it. A launcher
+ * whose nodes do not see each other any more does not end either. Ends the launcher in these cases. */
 void hang_end_launcher(void);
 
 /* Keeper: the log's last record with its newline, to be freed with free(); NULL without memory. */

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "adapters.h"
 #include "clock.h"
 #include "end_record.h"
 #include "hang.h"
@@ -278,6 +279,7 @@ void keeper_main(int argc, char **argv)
     close_all_others();
     send(STDIN_FILENO, &ready, sizeof ready, MSG_NOSIGNAL);
     peers_adopt(PEERS);
+    adapters_begin();
     int lost = 0;
     bool told = false;
     const bool removes = wait_for_end(&own, &lost, &told);

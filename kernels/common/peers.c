@@ -124,7 +124,20 @@ void peers_enter(double patience_seconds, const char *format, ...)
     here.own->patience_seconds = (int)patience_seconds;
     here.own->calls = 0;
     here.own->offset = UNKNOWN_OFFSET;
-    here.own->steps++;
+    here.own->sources = 0;
+    here.own->steps += 1 + here.own->steps % 2;
+}
+
+atomic_long *peers_receive(int sources, const int source[], bool in_order)
+{
+    static atomic_long unused;
+    if (!here.own)
+        return &unused;
+    here.own->in_order = in_order;
+    for (int i = 0; i < sources; i++)
+        here.own->source[i] = source[i];
+    here.own->sources = sources;
+    return &here.own->calls;
 }
 
 void peers_arrive(void)
@@ -295,16 +308,26 @@ void peers_kill(int number)
     send_signal(2 + number, SIGKILL);
 }
 
-bool peers_await_ends(int milliseconds)
+/* Whether these places of here.ends have ended, at the latest after this time. */
+static bool await(int first, int count, int milliseconds)
 {
-    const int peers = here.ends ? here.node->peers : 0;
     const double latest = now_seconds() + 1e-3 * milliseconds;
-    for (int i = 0; i < peers; i++) {
+    for (int i = first; i < first + count; i++) {
         const double left = latest - now_seconds();
-        if (here.ends[2 + i].fd >= 0 && poll(&here.ends[2 + i], 1, left > 0 ? (int)(1e3 * left) : 0) == 0)
+        if (here.ends[i].fd >= 0 && poll(&here.ends[i], 1, left > 0 ? (int)(1e3 * left) : 0) == 0)
             return false;
     }
     return true;
+}
+
+bool peers_await_ends(int milliseconds)
+{
+    return await(2, here.ends ? here.node->peers : 0, milliseconds);
+}
+
+bool peers_await_launcher(int milliseconds)
+{
+    return await(1, here.ends ? 1 : 0, milliseconds);
 }
 
 void peers_signal_launcher(int number)

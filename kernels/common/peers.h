@@ -10,15 +10,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PLACE_BYTES = 160, UNKNOWN_OFFSET = -1 };
+enum { PLACE_BYTES = 160, UNKNOWN_OFFSET = -1, MOST_SOURCES = 6 };
 
 /* A process as its node's keeper sees it. */
 struct peer {
     pid_t process; /* 0: it does not share this memory */
     int rank;
     atomic_int left;
-    atomic_long steps;           /* loops begun and ended, so odd within one; 0: before the first one */
-    atomic_long calls;           /* accesses to files in this loop, counted now and then */
+    atomic_long steps;        /* changes of its place; even while it only waits for others; 0: before the first loop */
+    atomic_long calls;        /* in this loop: accesses to files, counted now and then, or messages received */
+    int sources;              /* of the messages of each exchange of this loop, which come in this order; 0: none */
+    bool in_order;            /* the process waits for one message after the other, not for all of them at once */
+    int source[MOST_SOURCES]; /* ranks, negative where no message is received */
     atomic_int_least64_t offset; /* of the next access in the file; UNKNOWN_OFFSET */
     atomic_int patience_seconds; /* until a loop without progress is a hang */
     char place[PLACE_BYTES];     /* what the process measures, as text; printable, without characters to escape */
@@ -31,9 +34,15 @@ enum { NO_PEER = -1, SEVERAL_PEERS = -2 };
  * cannot share memory, nothing is known of them. */
 void peers_begin(int leader);
 
-/* Before and after each loop that is measured: how long it may take, and where the process is (see struct peer). */
+/* Before each loop that is measured: how long it may take, and where the process is (see struct peer); and after it,
+ * unless the process enters another place at once. */
 void peers_enter(double patience_seconds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void peers_arrive(void);
+
+/* Within a loop: each exchange receives a message of each of these ranks (see struct peer); with 0, the process now
+ * waits for all others. Returns the counter that the loop sets to the number of messages received: by plain stores, as
+ * it is between timed calls. */
+atomic_long *peers_receive(int sources, const int source[], bool in_order);
 
 /* After peers_arrive(): the process continues where it was, for example after it waited for others. */
 void peers_continue(void);
@@ -72,7 +81,10 @@ void peers_kill(int number);
 /* Keeper: waits until all processes of this node have ended; false if they have not within this time. */
 bool peers_await_ends(int milliseconds);
 
-/* Keeper: sends a signal to the process that started this node's first rank. */
+/* Keeper: the same of the process that started this node's first rank. */
+bool peers_await_launcher(int milliseconds);
+
+/* Keeper: sends it a signal. */
 void peers_signal_launcher(int number);
 
 /* Keeper: looks again when the first process of the node is ending, whose files are closed before it has ended. */

@@ -13,14 +13,17 @@ NO_FILE = re.compile("poll|futex|nanosleep|pipe|wait_woken|sigsuspend|sigtimedwa
 
 def verdict(processes: Sequence[HungProcess]) -> str:
     """One sentence that names the cause, by the strongest proof: processes that are gone or do not run; processes that
-    wait in the kernel for a file; two processes that have not ended the loop that all others have ended; a node of
-    which the same is true; otherwise that the cause is not known, and where the run was."""
+    wait in the kernel for a file; adapters that lost their link; a pair of processes between which a message is lost;
+    processes or a node that have not ended the loop that all others have ended; otherwise that the cause is not known,
+    and where the run was."""
     if idle := [process for process in processes if process.state in ("gone", "zombie", "stopped", "traced")]:
         return _named([f"{_name(process)} is {process.state}" for process in idle], idle[0])
     if waiting := [process for process in processes if _waits_for_file(process)]:
         return _named([f"{_name(process)} waits for {_file(process)}" for process in waiting], waiting[0])
     if not processes:
         return "the log has no process of it: cannot tell which one is the cause"
+    if causes := [*_lost_links(processes), *_lost_messages(processes)]:
+        return _named(causes, min(processes, key=_progress))
     fewest = min(process.steps for process in processes)
     last = [process for process in processes if process.steps == fewest]
     if len(last) == len(processes) or fewest % 2 == 0:
@@ -33,6 +36,32 @@ def verdict(processes: Sequence[HungProcess]) -> str:
     if len(hosts) == 1 and len(last) == sum(process.host in hosts for process in processes):
         return _named([f"all processes of {last[0].host} are in a loop that those of other nodes have ended"], last[0])
     return f"cannot tell the cause: {len(last)} of {len(processes)} processes are in a loop ({last[0].place})"
+
+
+def _progress(process: HungProcess) -> tuple[int, int]:
+    return process.steps, process.messages
+
+
+def _lost_links(processes: Sequence[HungProcess]) -> list[str]:
+    """Nodes with adapters that lost their link."""
+    adapters = {process.host: process.adapters_lost for process in processes if process.adapters_lost}
+    return [f"{' and '.join(names)} of {host} lost the link" for host, names in adapters.items()]
+
+
+def _lost_messages(processes: Sequence[HungProcess]) -> list[str]:
+    """Every process sends its messages of an exchange before it waits for those of others. So the one that received
+    the fewest waits for a message that was sent, and all others wait for that process; so do two that received the
+    fewest if they exchange messages only with each other. Nothing if it is neither."""
+    behind = min(map(_progress, processes))
+    last = [process for process in processes if _progress(process) == behind]
+    ranks = {process.rank: process for process in processes}
+    senders = [ranks[rank] for rank in last[0].receives_from if rank in ranks]
+    if len(last) == 2 and [{each.rank} for each in last[::-1]] == [set(each.receives_from) for each in last]:
+        return [f"{_name(last[0])} and {_name(last[1])} wait for messages from each other"]
+    if len(last) > 1 or not senders:
+        return []
+    cut = [other for other in senders if other.host != last[0].host and (other.adapters_lost or last[0].adapters_lost)]
+    return [f"{_name(last[0])} waits for a message from {' or '.join(map(_name, cut or senders))}"]
 
 
 def _waits_for_file(process: HungProcess) -> bool:

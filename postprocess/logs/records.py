@@ -367,12 +367,13 @@ class HungProcess(Part):
         Literal["running", "sleeping", "in the kernel", "stopped", "traced", "zombie", "gone"],
         about("`running`, `sleeping`, `in the kernel`, `stopped`, `traced`, `zombie` or `gone`, by Linux's `/proc`"),
     ]
-    kernel_function: Annotated[
-        Text | None, about("of Linux, in which it waits; null if it does not or is not readable")
-    ]
-    steps: Annotated[Calls, about("loops that it began or ended; odd within a loop")]
-    place: Annotated[Text, about("the loop that it began last")]
+    kernel_function: Annotated[Text | None, about("of Linux, in which it waits; null if it is not known")]
+    steps: Annotated[Calls, about("how often its place changed; even while it only waits for others")]
+    place: Annotated[Text, about("the loop that it began last, or ended")]
     file: Annotated[HungFile | None, about("that it accesses; null if none")]
+    messages: Annotated[Calls, about("that it received in this loop; 0 outside of exchanges")]
+    receives_from: Annotated[list[Rank], about("from one of which it waits for a message; empty if it does not")]
+    adapters_lost: Annotated[list[Text], about("network adapters of its node that lost their link during the run")]
 
 
 class End(Record, kw_only=True):
@@ -384,9 +385,7 @@ class End(Record, kw_only=True):
     reason: Annotated[Text | None, about("a sentence; null if the run is complete")]
     rank: Annotated[Rank | None, about("the process that failed, if a single one did")] = None
     host: Annotated[Text | None, about("its node")] = None
-    processes: Annotated[
-        list[HungProcess] | None, about("of a run that hangs: those of the nodes that see the directory of the log")
-    ] = None
+    processes: Annotated[list[HungProcess] | None, about("of a run that hangs, on nodes that see the log")] = None
     records: Annotated[Count, about("number of lines of the log, including this one")]
     elapsed_seconds: Annotated[Seconds, about("since the log was opened")]
     end_time: Annotated[

@@ -22,6 +22,7 @@ goals:
                    those of 90 nights have intervals that cover (bench_risk.py)
   nodes            slow nodes found and named falsely, on made-up machines (bench_nodes.py) and on machines that
                    SimGrid simulates (bench_simulated_nodes.py)
+  hangs            runs that hang for a known reason, in each part of b_eff: what their logs name (bench_hangs.py)
   libraries        short runs of all four kernels with Debian's MPI libraries, those of the wheels, and the MPI ABI
                    (libraries.py)
   logs             200 000 changes of kernels' logs in one place: what contradicts the rest of a log is refused
@@ -207,6 +208,7 @@ GOALS: dict[str, Callable] = {
     "compare": lambda: [history_bench("compare")],
     "risk": lambda: [history_bench("risk")],
     "nodes": nodes,
+    "hangs": lambda: [history_bench("hangs")],
     "libraries": lambda: [libraries.goal()],
     "logs": logs,
     "mutants": mutants,

@@ -3,23 +3,26 @@
 slow goes on."""
 
 import os
+import re
 import signal
 import time
 
 import pytest
-from builds import PATIENCE
-from kernel_runs import on_nodes, rank_processes, read_processes, records, started, wait_until
+from builds import OPEN_MPI, PATIENCE, faulty
+from kernel_runs import on_nodes, rank_processes, read_processes, records, run, started, wait_until
+from links import across, links
 from raw_log import read_log
 
 from coffeecup.postprocess.logs.reader import LogError
 
 NODES = [("n0", 2), ("n1", 2)]
 SECONDS = 3  # of --hang-after
+RATE, BURST = 50e6, 64 * 1024  # byte/s of a link
 
 
-def command(mpi, log, *options):
+def command(mpi, log, *options, env=None):
     usual = ("--memory-per-process", "16MiB", "--time-budget", "600", "--hang-after", SECONDS)
-    return on_nodes(mpi, NODES, "b_eff", *map(str, usual), *options, "--log", log)
+    return on_nodes(mpi, NODES, "b_eff", *map(str, usual), *options, "--log", log, env=env)
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2, 3])  # the first process of each node, which has a keeper, and the other one
@@ -38,6 +41,43 @@ def test_a_stopped_process_is_named(openmpi, tmp_path, rank):
         LogError, match=rf"the run hangs: no progress for {SECONDS} s; rank {rank} on n{rank // 2} is st"
     ):
         read_log(log)
+
+
+def why(log):
+    with pytest.raises(LogError) as error:
+        read_log(log)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("method", ["sendrecv", "nonblocking"])
+def test_the_ends_of_a_lost_message_are_named(openmpi, tmp_path, method):
+    """In a cycle of four processes, all of which wait in the end. If a process waits for messages from both neighbours
+    at once, its log does not state which one is missing."""
+    log, to = tmp_path / "log.jsonl", tmp_path / "to"
+    fault = faulty(openmpi, "swallow", SWALLOW_RANK=2, SWALLOW_AFTER=50, SWALLOW_FILE=to)
+    words = command(openmpi, log, "--patterns", "worst_cycle", "--methods", method, env=fault)
+    assert run(words, env=openmpi.environment).returncode != 0
+    [named] = re.findall(r"; (rank . on n. waits for .*) \(pattern worst-cycle", why(log))
+    [waiting, *senders] = map(int, re.findall("rank (.)", named))
+    assert waiting == int(to.read_text())
+    assert senders == [2] if method == "sendrecv" else len(senders) == 2 and 2 in senders
+
+
+def test_a_node_whose_cable_is_pulled_is_named_and_nothing_is_left_on_any_node(openmpi, tmp_path):
+    """Launcher, daemons and processes wait for each other across the dead link. The run ends all the same."""
+    log, folder = tmp_path / "log.jsonl", tmp_path / "shell"
+    folder.mkdir()
+    options = ("--memory-per-process", "16MiB", "--time-budget", "600", "--hang-after", SECONDS, "--log", log)
+    with links(4, RATE, BURST) as four:
+        words = across(four, openmpi.mpirun, folder, 2**20, openmpi.bin / "b_eff", *options)
+        with started(words, lambda: len(records(log)) > 20, env=os.environ | OPEN_MPI, cwd=tmp_path) as process:
+            begin = time.monotonic()
+            four.pull(2)
+            assert process.wait(PATIENCE) != 0
+            wait_until(lambda: not [other for other in read_processes() if other.folder == tmp_path])
+            print(f"ended {time.monotonic() - begin:.1f} s after the fault")
+    assert set(tmp_path.iterdir()) == {log, folder}
+    assert f"; eth of {four.hosts[2]} lost the link" in why(log) and "[complete]" in why(log)
 
 
 def test_a_process_that_stands_still_for_less_than_the_stated_time_is_no_hang(openmpi, tmp_path):

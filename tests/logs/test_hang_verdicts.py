@@ -9,8 +9,9 @@ from coffeecup.postprocess.logs.records import HungFile, HungProcess
 PLACE = "pattern ring-1, loop 7"
 
 
-def processes(steps, **states):
-    """Two a node; the states by rank, as r0="stopped"."""
+def processes(steps, messages=(), sources=(), **states):
+    """Two a node; the states by rank, as r0="stopped". `messages` counts those received, `sources` are those of which
+    one is awaited."""
     return [
         HungProcess(
             rank=rank,
@@ -21,6 +22,9 @@ def processes(steps, **states):
             steps=count,
             place=PLACE,
             file=None,
+            messages=messages[rank] if messages else 0,
+            receives_from=list(sources[rank]) if sources else [],
+            adapters_lost=[],
         )
         for rank, count in enumerate(steps)
     ]
@@ -42,6 +46,42 @@ def processes(steps, **states):
 )
 def test_the_cause_with_the_strongest_proof_is_named(found, says):
     assert verdict(found) == says
+
+
+RING = [(3, 1), (0, 2), (1, 3), (2, 0)]  # of four: both messages of an exchange are awaited at once
+FIRST_ONE = [(1,), (0,), (3,), (2,)]  # one after the other: the message of the partner in a pair
+
+
+@pytest.mark.parametrize(
+    "messages, sources, says",
+    [
+        # rank 1 misses one of the messages of exchange 3; the others have them and wait for those of exchange 4
+        ([8, 6, 8, 10], RING, "rank 1 on n0 waits for a message from rank 0 on n0 or rank 2 on n1"),
+        ([8, 6, 7, 8], [(3,), (2,), (1,), (0,)], "rank 1 on n0 waits for a message from rank 2 on n1"),
+        ([6, 6, 9, 9], FIRST_ONE, "rank 0 on n0 and rank 1 on n0 wait for messages from each other"),
+        ([9, 9, 9, 9], [(), (), (0,), ()], "cannot tell the cause: all processes wait"),
+        ([6, 6, 9, 9], RING, "cannot tell the cause: all processes wait"),  # two messages from the others may be lost
+        ([9, 6, 6, 9], FIRST_ONE, "cannot tell the cause: all processes wait"),  # two that do not wait for each other
+        ([9, 6, 9, 9], [(3, 1), (7,), (1, 3), (2, 0)], "cannot tell the cause: all processes wait"),  # 7 is not known
+    ],
+)
+def test_the_ends_of_a_lost_message_are_named(messages, sources, says):
+    assert verdict(processes([15] * 4, messages, sources)) == f"{says} ({PLACE})"
+
+
+def test_a_process_that_has_not_begun_the_loop_of_all_others_is_named_and_not_one_that_waits():
+    found = processes([13, 15, 15, 15], [0, 6, 8, 8], [(), *RING[1:]])
+    assert verdict(found) == f"rank 0 on n0 has not ended a loop that all others have ended ({PLACE})"
+
+
+def test_an_adapter_that_lost_its_link_is_named_with_the_message_that_it_should_have_carried():
+    found = processes([15] * 4, [8, 6, 8, 8], RING)
+    for process in found[2:]:
+        process.adapters_lost = ["eth0", "ib0"]
+    message = "rank 1 on n0 waits for a message from rank 2 on n1"
+    assert verdict(found) == f"eth0 and ib0 of n1 lost the link, {message} ({PLACE})"
+    found[1].messages = 8
+    assert verdict(found) == f"eth0 and ib0 of n1 lost the link ({PLACE})"
 
 
 def test_a_node_all_of_whose_processes_are_late_is_named():

@@ -61,6 +61,10 @@ class Links:
         for namespace, device in ((self.hosts[number], "eth"), (self.switch, f"port{number}")):
             root(*self.enter(namespace), "tc", "qdisc", "replace", "dev", device, *shaper)
 
+    def pull(self, number):
+        """From now on this host's cable carries nothing, which the host's adapter notices."""
+        root(*self.enter(self.switch), "ip", "link", "set", f"port{number}", "down")
+
 
 @contextmanager
 def links(number, rate, burst):
