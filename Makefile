@@ -61,7 +61,7 @@ coverage:       ## run the tests, or TESTS="tests/test_...", and print which lin
 	COFFEECUP_COVERAGE=1 .venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered $(TESTS)
 	.venv/bin/gcovr --root kernels --merge-mode-functions=separate build
 
-# Remove build/docs/example to make the example centre anew.
+# Remove build/docs/example to make the example centre anew, on a machine that nobody else uses.
 docs:           ## build the documentation and an example centre, which need no network: build/docs/index.html
 	site_configs/local/setup docs
 	cmake -S kernels -B build/kernels

@@ -78,10 +78,10 @@ class Part:
         path = os.pathsep.join([str(BIN), str(self.kernels), os.environ["PATH"]])
         colours = {"FORCE_COLOR": "1"} if output.endswith(".svg") else {"NO_COLOR": "1"}
         own = {"PATH": path, "COLUMNS": "80", "RFM_SQLITE_DB_FILE": str(self.folder / "results.db")}
-        both = {"stdout": subprocess.PIPE, "stderr": None if output else subprocess.STDOUT, "text": True}
+        both = {"stdout": subprocess.PIPE, "stderr": None if output else subprocess.STDOUT}
         both["env"] = os.environ | own | colours | {"PYTHONUNBUFFERED": "1"} | variables
         with subprocess.Popen(["bash", "-c", command], cwd=self.folder, **both) as running:
-            lines = [(time.monotonic() - start, line.rstrip("\n")) for line in running.stdout]
+            lines = [(time.monotonic() - start, line.decode().rstrip("\n")) for line in running.stdout]
         printed = "".join(f"{line}\n" for _, line in lines)
         if running.returncode not in codes:
             sys.exit(f"{self.folder}: {command}\nexit code {running.returncode}, not {codes}\n{printed}")
@@ -110,10 +110,26 @@ class Part:
         return {str(path.relative_to(self.folder)) for name in names for path in self.folder.glob(name)}
 
 
+def left(lines: list[tuple[float, str]]) -> list[tuple[float, str]]:
+    """What a terminal still shows of these lines, with their times: a progress bar returns to the begin of its line, or
+    of one above, and erases it."""
+    shown: list[tuple[float, str]] = []
+    for seconds, line in lines:
+        current = ""
+        for part in line.split("\r"):
+            above = part.count("\x1b[1A")
+            shown = shown[: len(shown) - above]
+            text = re.sub(r"\x1b\[(?:2K|1A|\?25[hl])", "", part)
+            current = text if text or "\x1b[2K" in part else current
+        shown.append((seconds, current))
+    return shown
+
+
 def terminal(command: str, lines: list[tuple[float, str]]) -> str:
     """A recorded terminal of 80 columns, or as many as a table needs, as SVG. Lines appear as they did, but after a
     second at most, unless the reader prints or wants no motion. Fonts are the reader's: rich names some that load
     from a network."""
+    lines = left(lines)
     width = max(80, *(Text.from_ansi(line).cell_len for _, line in lines if len(line) < 160))
     with Path(os.devnull).open("w") as nowhere:
         console = Console(record=True, width=width, file=nowhere, force_terminal=True)
@@ -165,12 +181,9 @@ def history(part: Part, codes: tuple[int, ...] = BAD) -> None:
 
 def nights(part: Part) -> None:
     run = f"{part.reframe} {SHORT}"
-    part.run("Nights on this machine", f"for night in $(seq {NIGHTS_HERE}); do {run}; done", codes=ANY)
+    part.run("Nights on this machine", f"for night in $(seq {NIGHTS_HERE}); do {run} || exit; done")
     part.run(
-        "Nights after a change of a setting",
-        f"for night in $(seq {NIGHTS_SLOWED}); do {run}; done",
-        codes=ANY,
-        **SLOWED,
+        "Nights after a change of a setting", f"for night in $(seq {NIGHTS_SLOWED}); do {run} || exit; done", **SLOWED
     )
     history(part, ANY)
 
@@ -200,7 +213,7 @@ def night_of(name: str, value: float) -> dict:
 def nodes(part: Part) -> None:
     log = part.folder / "b_eff.jsonl"
     log.write_bytes(lzma.decompress((RECORDED / "b_eff-nodes.jsonl.xz").read_bytes()))
-    part.run("Report on a recorded run with two slow nodes", "coffeecup report b_eff.jsonl -o report.html")
+    part.run("Report on a recorded run", "coffeecup report b_eff.jsonl -o report.html")
     slow = [{} if number < NIGHTS // 2 else {NODES[7]: 0.6} for number in range(NIGHTS)]
     cases = [
         sessions_made.case({"b_eff": (1000.0, "MByte/s")}, processes=len(NODES), node_effects=life(speeds, seed=number))

@@ -7,7 +7,7 @@ history.levels decides where a level ends, history.comparable which values can b
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from statistics import NormalDist
+from math import erfc, sqrt
 
 import numpy as np
 import pandas as pd
@@ -209,7 +209,7 @@ def described(values: np.ndarray, shifts: list[Shift], rule: Rule, dates: bool =
             between = begin + first, begin + last
             dated = begin + begin_of(values[begin : int(np.searchsorted(sessions, shift.detected))], shift.deviate)
         dated = dated if between[0] <= dated <= between[1] else shift.index
-        p_value, size = 2 * NormalDist().cdf(-abs(shift.deviate)), relative(before, after)
+        p_value, size = erfc(abs(shift.deviate) / sqrt(2)), relative(before, after)
         index, dated, first, last = (int(sessions[place]) for place in (shift.index, dated, *between))
         made.append(
             Change(index, shift.detected, before, after, size, p_value, shift.drift, (first, last), dated=dated)
@@ -225,7 +225,7 @@ def episodes(values: np.ndarray, shifts: list[Shift], rule: Rule) -> list[Change
         quiet = [place for place in range(since, shift.index) if not any(s.index <= place < s.until for s in shifts)]
         part, before = values[shift.index : shift.until], level(values[quiet], rule)
         after, extreme = float(np.median(part)), float(part[np.argmax(np.abs(part - before))])
-        p_value, size = 2 * NormalDist().cdf(-abs(shift.deviate)), relative(before, after)
+        p_value, size = erfc(abs(shift.deviate) / sqrt(2)), relative(before, after)
         made.append(
             Change(shift.index, shift.detected, before, after, size, p_value, until=shift.until, extreme=extreme)
         )

@@ -3,6 +3,7 @@
 and its page leads to files that state what is known of their data."""
 
 import csv
+import importlib.util
 import json
 import re
 import sys
@@ -41,6 +42,23 @@ def test_lines_of_a_recorded_terminal_appear_in_their_order(centre):
     assert len(delays) > 10 and drawn <= set(range(len(delays))), "no line is left out"
     seconds = [float(delay) for _, delay in delays]
     assert seconds[0] == 0 and all(0 <= after - before <= 1.1 for before, after in pairwise(seconds))
+
+
+def test_a_recorded_terminal_shows_what_progress_bars_leave():
+    """As rich writes them: a bar, then a line above it; two bars, of which the first is above the cursor."""
+    spec = importlib.util.spec_from_file_location("write_example", ROOT / "docs" / "write_example.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    erase, above = "\r\x1b[2K", "\x1b[1A\x1b[2K"
+    written = [
+        "\x1b[?25lfirst",
+        f"{erase}b_eff  0 %{erase}b_eff 10 %{erase}second",
+        f"{erase}b_eff 20 %",
+        f"ftio  0 %{erase}{above}b_eff 30 %",
+        f"ftio 10 %{erase}{above}third",
+        f"{erase}\x1b[?25h",
+    ]
+    assert [line for _, line in example.left([(0.0, line) for line in written])] == ["first", "second", "third", ""]
 
 
 @needs_browser
