@@ -51,7 +51,8 @@ def test_page_has_these_numbers(table):
         if name not in values:
             return "–"
         published, predicted = values[name]
-        return f"{published:.0f} ({predicted / published - 1:+.0%})".replace("-", "−").replace("%", " %")
+        deviation = f"{predicted / published - 1:+.0%}".replace("-", "−").replace("%", "\N{NO-BREAK SPACE}%")
+        return f"{published:.0f} ({deviation})"
 
     expected = [
         f"| {system}, {kind} | {processes} | {' | '.join(cell(values, name) for name in COLUMNS)} |"
