@@ -11,6 +11,11 @@
 
 enum { MOST_NOTED_VALUES = 32, NAME_LENGTH = 64 };
 
+/* For the table at the terminal: a case in its last repetition. */
+struct result {
+    double bytes, calls, seconds;
+};
+
 struct planned {
     struct priomark_case what;
     const struct group *group;

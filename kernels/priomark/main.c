@@ -189,7 +189,8 @@ int main(int argc, char **argv)
         TEXT_OPTION(
             "workload", &choices.workload, "NAME|FILE",
             "a workload file, or the name of an included workload (default, short, figure_3, figure_4_oltp,\n"
-            "        figure_4_webserver, figure_5, figure_6, oltp, webserver, checkpoint, analysis, random_4kib)"),
+            "        figure_4_webserver, figure_5, figure_6, oltp, webserver, checkpoint, analysis, random_4kib,\n"
+            "        metadata)"),
         OPTION_DIRECTORY(&choices.directory),
         TEXT_OPTION("only", &choices.only, "NAME,...", "run only these sub-benchmarks of the workload"),
         TEXT_OPTION("interfaces", &choices.interfaces, "DIRECTORY",

@@ -160,6 +160,17 @@ static void write_layout(const struct priomark *host)
     log_write(host->run->log, "layout", layout);
 }
 
+static void write_measurement(struct priomark *host, struct result *result)
+{
+    json_t *record = measured_json(host, result);
+    if (host->run->log)
+        log_write(host->run->log, "measurement", record);
+    else
+        json_decref(record);
+    write_process_times(host);
+    write_layout(host);
+}
+
 /* --- between: the cases ------------------------------------------------------------------------------------------- */
 
 static void clear(struct notes *notes)
@@ -180,13 +191,10 @@ static void measure_case(struct priomark *host, struct result *result)
     peers_arrive();
     clocks_add(planned->group->benchmark->name, host->notes.clocked_seconds, host->notes.day_seconds);
     host->read_bytes += host->notes.bytes[PRIOMARK_READ];
-    json_t *record = measured_json(host, result);
-    if (host->run->log)
-        log_write(host->run->log, "measurement", record);
+    if (planned->group->benchmark->record)
+        planned->group->benchmark->record(host, result);
     else
-        json_decref(record);
-    write_process_times(host);
-    write_layout(host);
+        write_measurement(host, result);
 }
 
 void measure(struct priomark *host, struct result *results)

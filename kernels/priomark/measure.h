@@ -5,11 +5,6 @@
 
 #include "host.h"
 
-/* For the table at the terminal: a case in its last repetition. */
-struct result {
-    double bytes, calls, seconds;
-};
-
 /* Calls plan() of every sub-benchmark of the workload, which adds its cases. Nothing is created. Collective. */
 void plan_cases(struct priomark *host);
 

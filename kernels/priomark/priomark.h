@@ -57,6 +57,8 @@ enum priomark_phase { PRIOMARK_OPEN, PRIOMARK_ACCESS, PRIOMARK_SYNC, PRIOMARK_CL
 
 /* --- the sub-benchmark -------------------------------------------------------------------------------------------- */
 
+struct result;
+
 struct sub_benchmark {
     const char *name, *summary;
     const struct priomark_key *keys; /* ended by a row without a name */
@@ -70,6 +72,9 @@ struct sub_benchmark {
     bool shares_file;
     void (*place)(struct priomark_file *file, const struct priomark_case *now);
     const char *(*why_no_method)(const struct priomark_interface *interface);
+    /* Of those whose measurement is of another kind: writes its record after measure(), and notes what the terminal
+     * shows. Collective. */
+    void (*record)(struct priomark *run, struct result *result);
 };
 
 /* For plan(): adds a case (copied), and refuses the workload with the file and line of a key (NULL: of the group). */

@@ -19,7 +19,8 @@ from raw_log import read_log
 from coffeecup.postprocess.logs.reader import LogError
 
 WORKLOAD = """repetitions = 2; single_file = { process_size = "256KiB"; block_size = "4KiB"; };
-common_file = { process_size = "256KiB"; block_size = "4KiB"; methods = "explicit"; };"""
+common_file = { process_size = "256KiB"; block_size = "4KiB"; methods = "explicit"; };
+metadata = { files = 20; };"""
 OPTIONS = {
     "b_eff": ["--memory-per-process 1MiB"],
     "b_eff_io": ["--directory disk --memory-per-process 64MiB --scheduled-time 2 --space-limit 1GiB"],
@@ -47,6 +48,7 @@ WHERE = [
     ("priomark", "fsync", 0, "synchronising"),
     ("priomark", "pread", 10, "reading"),
     ("priomark", "MPI_File_open", 0, "opening"),
+    ("priomark", "rename", 10, "renaming"),
 ]
 STARTING = {("b_eff", "MPI_Gather")}  # there is no log yet
 

@@ -55,6 +55,7 @@ def test_kernels_of_another_mpi_have_the_libraries_that_were_built_for_it(mpich,
     good(run(mpich, tmp_path, workload, 2))
     done = run(mpich, tmp_path, '\nsingle_file = { methods = "pnetcdf"; };')  # Debian's is for Open MPI
     assert done.returncode == 2 and "workload.cfg:2: methods: 'pnetcdf' is not known" in error(done)
+    assert "valid in this build are posix, posix-direct, hdf5-collective, hdf5, or interfaces in" in error(done)
 
 
 @pytest.mark.parametrize(
@@ -153,3 +154,19 @@ def test_killed_process_takes_the_run_and_the_files_of_the_library_along(going_o
         assert process.returncode != 0
     wait_until(lambda: records(log)[-1]["record"] == "end" and not leftovers(tmp_path))
     assert records(log)[-1]["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    "listed, said",
+    [
+        ("hdf5;pnetcdf", "priomark has no pnetcdf: no parallel pnetcdf for this MPI library was found"),
+        ("hdf5;hdf", "COFFEECUP_INTERFACES: 'hdf' is not known"),
+        ("hdf5", None),
+    ],
+)
+def test_library_that_is_required_and_not_found_fails_the_configuration(tmp_path, listed, said):
+    """PnetCDF, which Debian has for Open MPI only, with MPICH."""
+    options = ["-DMPI_C_COMPILER=mpicc.mpich", "-DCOFFEECUP_BENCHMARKS=priomark", "-DCOFFEECUP_TESTS=OFF"]
+    options += [f"-DCOFFEECUP_INTERFACES={listed}"]
+    done = builds.run(["cmake", "-S", builds.ROOT / "kernels", "-B", tmp_path, *options])
+    assert (done.returncode != 0) == bool(said) and (said or "") in " ".join(done.stderr.split())

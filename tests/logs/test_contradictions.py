@@ -35,7 +35,7 @@ MODULES = {
     "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],
     "b_eff_io_load invariants": ["benchmarks/b_eff_io_load/rules.py", "benchmarks/load_rules.py"],
     "ftio invariants": ["benchmarks/ftio/rules.py"],
-    "priomark invariants": ["benchmarks/priomark/rules.py"],
+    "priomark invariants": ["benchmarks/priomark/rules.py", "benchmarks/priomark/metadata.py"],
 }
 ONLY_HUGE = {"size"}  # test_log_limits.py
 MADE = made() | {name: kernel_log(name) for name in OF_KERNELS}

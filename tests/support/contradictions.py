@@ -14,7 +14,7 @@ from logs_made import MIB, calls_of, file_system, first, of_kind, striping, text
 from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log, half
-from logs_made_priomark import ALL, priomark_log
+from logs_made_priomark import ALL, metadata_case, priomark_log
 
 STATED = Path(__file__).parents[1] / "logs" / "contradictions.txt"
 OF_KERNELS = ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io_load")
@@ -43,6 +43,11 @@ def made() -> dict[str, list[dict]]:
         "ftio": ftio_log(ranks=4, repetitions=2),
         "ftio-uneven": ftio_log(ranks=4, repetitions=2, seconds=uneven),
         "priomark": priomark_log(ranks=4, benchmarks=ALL, process_bytes=(MIB,), repetitions=2, speed=slower_by_tenths),
+        "priomark-metadata": priomark_log(
+            benchmarks=("single_file",),
+            repetitions=2,
+            metadata=[metadata_case(f"{whose}-directory", 10, 4096) for whose in ("own", "shared")],
+        ),
     }
 
 

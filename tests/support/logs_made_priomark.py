@@ -13,6 +13,7 @@ SUMMARIES = {
     "single_file": "a file for each process",
     "raw": "a device without the page cache",
     "trace": "recorded requests",
+    "metadata": "operations on small files",
 }
 MPI_IO = ("individual", "individual-collective", "explicit", "explicit-collective")
 # (sub-benchmark, patterns, methods): the paper's, section 4.1
@@ -86,6 +87,10 @@ def measured_seconds(record):
     return alone + max([record["elapsed_seconds"], *record["values"].get("calculation_overlapped_seconds", [])])
 
 
+def seconds_of_operations(record):
+    return sum(operation["elapsed_seconds"] for operation in record["operations"])
+
+
 def measurement(case, repetition, ranks, bandwidth, evicted):
     reads, writes = counts(case, ranks)
     moved = (reads + writes) * case["block_bytes"]
@@ -121,6 +126,25 @@ def measurement(case, repetition, ranks, bandwidth, evicted):
     }
 
 
+def metadata_case(pattern, files, file_bytes):
+    """One of the sub-benchmark `metadata`."""
+    how = {"benchmark": "metadata", "pattern": pattern, "method": "posix", "direct": False, "target": "directory"}
+    return {**how, "process_bytes": files * file_bytes, "block_bytes": file_bytes, "read_share": None}
+
+
+def metadata_record(case, repetition, ranks, rate):
+    """Each process takes equally long; `rate(operation, repetition)` is that of all in operations/s."""
+    files, operations = ranks * case["process_bytes"] // case["block_bytes"], []
+    for name in ("create", "stat", "read", "rename", "readdir", "remove"):
+        listed = files * (ranks if case["pattern"] == "shared-directory" else 1)
+        count, calls = (listed, ranks) if name == "readdir" else (files, files)
+        seconds = count / rate(name, repetition)
+        times = {"count": count, "elapsed_seconds": seconds, "fastest_seconds": 0.9 * seconds}
+        operations.append({"operation": name, **times, **calls_of(seconds * ranks / calls, calls)})
+    of_case = {"case": case["case"], "repetition": repetition, "synchronised": False}
+    return {"record": "metadata", **of_case, "operations": operations}
+
+
 def interface(name, figure="bandwidth", **more):
     """One that was loaded."""
     of_file = {"path": f"/opt/lib/priomark_{name}.so", "sha256": f"{len(name):064x}"}
@@ -148,21 +172,24 @@ def priomark_log(
     interfaces=(),
     planned=None,
     speed=lambda node, case: 1.0,
+    metadata=(),
+    rate=lambda operation, repetition: 1000.0,
 ):
     """All records of a complete run. `bandwidth(case, repetition)` in byte/s is that of all processes; `interfaces` are
     those that were loaded (`interface`), whose cases come in `planned` with all others. `speed(node, case)` is a node's
-    share of the usual bandwidth, in the times of each process."""
+    share of the usual bandwidth, in the times of each process. `metadata` are cases of this sub-benchmark, which come
+    last, with the rates of `rate(operation, repetition)`."""
     planned = planned or cases(benchmarks, process_bytes, block_bytes, read_share, target)
-    measured = [
-        measurement(case, repetition, ranks, bandwidth, evicted)
-        for case in planned
-        for repetition in range(1, repetitions + 1)
-    ]
+    moving, numbers = planned, range(1, repetitions + 1)
+    planned = [*planned, *({"case": len(planned) + n, **case} for n, case in enumerate(metadata, 1))]
+    measured = [measurement(case, number, ranks, bandwidth, evicted) for case in moving for number in numbers]
+    small = [metadata_record(case, number, ranks, rate) for case in planned[len(moving) :] for number in numbers]
     on_node = [rank // -(-ranks // nodes) for rank in range(ranks)]
     times = [times_of_processes(record, [speed(node, record) for node in on_node]) for record in measured]
     records = [record for both in zip(measured, times) for record in both]
     named = list(dict.fromkeys(case["benchmark"] for case in planned))
     by_mpi_io = any(case["method"] in MPI_IO for case in planned)
+    read = ranks * repetitions * sum(case["process_bytes"] for case in planned[len(moving) :])
     run = run_record("priomark", ranks, nodes, node_memory // -(-ranks // nodes), options_of, filesystem)
     listed = [{"name": name, "summary": SUMMARIES[name]} for name in named]
     asked = {"workload": workload, "workload_text": workload_text, "build": build, "repetitions": repetitions}
@@ -171,9 +198,9 @@ def priomark_log(
     return complete(
         run,
         plan,
-        [*([{"record": "mpi_io", "component": "romio"}] if by_mpi_io else []), *records],
-        1.1 * sum(map(measured_seconds, measured)) + 1,
-        check={"read_bytes": sum(record["read_bytes"] for record in measured), "checked_bytes": 0},
+        [*([{"record": "mpi_io", "component": "romio"}] if by_mpi_io else []), *records, *small],
+        1.1 * sum(map(measured_seconds, measured)) + sum(map(seconds_of_operations, small)) + 1,
+        check={"read_bytes": sum(record["read_bytes"] for record in measured) + read, "checked_bytes": 0},
     )
 
 

@@ -3,6 +3,7 @@
 #include "interfaces.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -106,12 +107,14 @@ const char *interface_hints(struct interfaces *interfaces, const char *text)
     return NULL;
 }
 
+static const char *const places[] = {"interfaces", "../lib/priomark", NULL};
+static const char beginning[] = "priomark_", ending[] = ".so"; /* of names of shared objects */
+
 /* The path of a shared object, in the directory if it is there or not included. */
 static void find(const char *directory, const char *name, char path[PATH_MAX])
 {
-    static const char *const places[] = {"interfaces", "../lib/priomark", NULL};
     char file[64];
-    snprintf(file, sizeof file, "priomark_%.31s.so", name);
+    snprintf(file, sizeof file, "%s%.31s%s", beginning, name, ending);
     snprintf(path, PATH_MAX, "%s/%s", directory ? directory : ".", file);
     if (!directory || access(path, F_OK) != 0)
         input_find_included(places, file, path);
@@ -124,6 +127,22 @@ bool interface_is_included(const char *name)
     int is_included = path[0] == '/';
     MPI_CHECK(MPI_Bcast(&is_included, 1, MPI_INT, 0, MPI_COMM_WORLD));
     return is_included;
+}
+
+void interface_list_included(char *list, size_t bytes)
+{
+    char pattern[PATH_MAX + 16];
+    glob_t found = {0};
+    if (!input_find_included(places, "", pattern))
+        return;
+    snprintf(pattern + strlen(pattern), 16, "%s*%s", beginning, ending);
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0, length = strlen(list); i < found.gl_pathc && length < bytes; i++) {
+            const char *name = strrchr(found.gl_pathv[i], '/') + strlen("/") + strlen(beginning);
+            length +=
+                (size_t)snprintf(list + length, bytes - length, ", %.*s", (int)(strlen(name) - strlen(ending)), name);
+        }
+    globfree(&found);
 }
 
 static void load(struct loaded *loaded, const char *directory, const char *name, char *reason, size_t reason_bytes)

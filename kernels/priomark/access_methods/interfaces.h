@@ -36,6 +36,9 @@ bool interface_is_name(const char *name);
 /* Whether a shared object of this name belongs to the program on the first process. Collective. */
 bool interface_is_included(const char *name);
 
+/* Appends ", NAME" for each shared object that belongs to the program. */
+void interface_list_included(char *list, size_t bytes);
+
 /* Reads hints, "NAME=SIZE,...", of loaded interfaces. Returns NULL, or the problem in static storage. */
 const char *interface_hints(struct interfaces *interfaces, const char *text);
 

@@ -12,7 +12,7 @@ static const struct sub_benchmark *const all[] = {
 #if HAVE_MPI_IO
     &strided_benchmark,
 #endif
-    &async_benchmark,       &single_file_benchmark, &raw_benchmark, &trace_benchmark, NULL};
+    &async_benchmark,       &single_file_benchmark, &raw_benchmark, &trace_benchmark, &metadata_benchmark, NULL};
 
 const struct sub_benchmark *find_sub_benchmark(const char *name)
 {

@@ -7,7 +7,7 @@
 
 /* One per file; sub_benchmarks.c selects those of a build. */
 extern const struct sub_benchmark common_file_benchmark, strided_benchmark, async_benchmark, single_file_benchmark,
-    raw_benchmark, trace_benchmark;
+    raw_benchmark, trace_benchmark, metadata_benchmark;
 
 /* NULL if this build has none of this name. */
 const struct sub_benchmark *find_sub_benchmark(const char *name);

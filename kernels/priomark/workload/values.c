@@ -84,8 +84,10 @@ static void list_names(const char *const *names, char *list, size_t bytes)
 
 void complain_unknown_name(const struct priomark_key *key, int line, const char *name, struct complaint *complaint)
 {
-    char valid[256];
+    char valid[384];
     list_names(key->names, valid, sizeof valid);
+    if (key->kind == PRIOMARK_METHODS)
+        interface_list_included(valid, sizeof valid);
     complain(complaint, line, "%s: %s%.80s%s; valid in this build are %s%s, in quotes", key->name, name ? "'" : "",
              name ? name : "not a text", name ? "' is not known" : "", valid,
              key->kind == PRIOMARK_METHODS ? ", or interfaces in the directory of --interfaces" : "");

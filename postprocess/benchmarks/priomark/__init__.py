@@ -2,13 +2,21 @@
 """PRIOMark, the I/O bandwidth of a workload."""
 
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from coffeecup.postprocess.benchmarks.priomark.records import Layout, Measurement, Plan, ProcessTimes
+from coffeecup.postprocess.benchmarks.priomark.records import (
+    OPERATIONS,
+    Layout,
+    Measurement,
+    Metadata,
+    Plan,
+    ProcessTimes,
+)
 from coffeecup.postprocess.logs.format import LogFormat, Progress, one
 from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
 
 # The sub-benchmarks of the paper's section 4.1, in its order.
 PAPER = ("common_file", "strided", "async", "single_file", "raw")
 INCLUDED = (*PAPER, "trace")
+METADATA = "metadata"  # beside them: it moves no data that would have a bandwidth
 PERCENTILES = {"median": 0.5, "p99": 0.99}
 # What the metric of a loaded interface counts.
 FIGURES = {
@@ -39,13 +47,16 @@ BENCHMARK = Benchmark(
             for operation in ("read", "write")
             for name in PERCENTILES
         ),
+        MetricKind(METADATA, "operations/s", Better.HIGHER, optional=True),
+        *(MetricKind(f"{METADATA}_{name}", "operations/s", Better.HIGHER, optional=True) for name in OPERATIONS),
+        *(MetricKind(f"{METADATA}_{name}_latency_p99", "ms", Better.LOWER, optional=True) for name in OPERATIONS),
     ),
     suffixed_metrics=tuple(FIGURES.values()),
     log_format=LogFormat(
-        own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, DataCheck),
+        own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, Metadata, DataCheck),
         options="log workload directory only interfaces cache-size read-shift fill-memory dry-run idle-power "
         "hang-after keep",
-        progress=Progress(planned=planned_cases, done={Measurement: one}),
+        progress=Progress(planned=planned_cases, done={Measurement: one, Metadata: one}),
     ),
     rules={"workload": "other workload", "left_out": "sub-benchmarks left out"},
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.

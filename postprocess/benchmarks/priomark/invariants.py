@@ -3,7 +3,9 @@
 
 INVARIANTS = {
     "case_numbers": "cases are numbered 1, 2, 3, ...",
-    "benchmarks": "the cases are those of the sub-benchmarks of coffeecup, in their order",
+    "benchmarks": (
+        "the cases are those of the sub-benchmarks of coffeecup, in their order, and not only those of `metadata`"
+    ),
     "interfaces": (
         "the methods of the cases are those of the kernel and those of the loaded interfaces, each of which has a case"
     ),
@@ -29,4 +31,10 @@ INVARIANTS = {
         "a measurement does not take longer than its parts together (5 %, and 5 s for a process that loses its core)"
     ),
     "request_time": "the requests do not take longer than the accesses of the processes",
+    "operations": (
+        "`metadata` has each operation on each file of the processes once, in their order, and `readdir` counts the "
+        "entries of the directories that they list"
+    ),
+    "synchronised": "all repetitions of a case of `metadata` synchronised files, or none",
+    "operation_times": "no process takes longer for an operation of `metadata` than the slowest, nor do its calls",
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.priomark import PAPER
+from coffeecup.postprocess.benchmarks.priomark import INCLUDED, PAPER, metadata
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.io_options import of_memory_fill, of_read_shift
@@ -56,12 +56,13 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
     yield from of_overlap(table)
     yield from (pair for pair in of_hosts(log) if pair[0] != "one_host")
     yield from of_time(table)
+    yield from metadata.qualifications(log)
 
 
 def of_parts(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """What enters the total."""
     plan = log.plan
-    ran = [entry.name for entry in plan.benchmarks]
+    ran = [entry.name for entry in plan.benchmarks if entry.name in INCLUDED]
     missing = left_out(log)
     yield (
         "parts",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of PRIOMark, besides those of every log. docs/log.md is made from these texts."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
@@ -33,6 +33,8 @@ from coffeecup.postprocess.logs.records import (
     about,
 )
 
+Operation = Literal["create", "stat", "read", "rename", "readdir", "remove"]
+OPERATIONS: tuple[str, ...] = get_args(Operation)  # in the order of measuring
 Target = Literal["directory", "file", "device"]
 AS_PLANNED = about("as in the plan, also where it is null")
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -191,3 +193,31 @@ class Layout(FileServers):
     key = ("case", "repetition")
     case: Annotated[Count, WHICH]
     repetition: Annotated[Count, FROM_ONE]
+
+
+class OperationTimes(Histogram):
+    """One of the operations of `metadata`, by all processes, in the order of measuring. `calls` and what follows are
+    those of the files, in `readdir` of whole directories."""
+
+    operation: Annotated[
+        Operation,
+        about(
+            "`create` (and write), `stat`, `read` (open, read and close), `rename`, `readdir` (all entries of the "
+            "directory) or `remove`"
+        ),
+    ]
+    count: Annotated[Count, about("files, in `readdir` entries of directories, each of which is an operation")]
+    elapsed_seconds: Annotated[
+        PositiveSeconds, about("from the barrier before the first file to the end of the last one, slowest process")
+    ]
+    fastest_seconds: Annotated[Seconds, about("the same on the fastest process")]
+
+
+class Metadata(Record):
+    """In the place of the measurement, in a case of `metadata`."""
+
+    key = ("case", "repetition")
+    case: Annotated[Count, WHICH]
+    repetition: Annotated[Count, FROM_ONE]
+    synchronised: Annotated[bool, about("each file was synchronised before its creator closed it")]
+    operations: Annotated[list[OperationTimes], Meta(min_length=len(OPERATIONS), max_length=len(OPERATIONS))]

@@ -13,6 +13,7 @@ import pandera.pandas as pa
 
 from coffeecup.postprocess.benchmarks.measurements import fields_of, table_of
 from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, PERCENTILES
+from coffeecup.postprocess.benchmarks.priomark.metadata import metadata_metrics
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.benchmarks.priomark.rules import OVERLAP
 from coffeecup.postprocess.logs.percentiles import percentile
@@ -149,6 +150,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     sums = total(values)
     ranks: pd.Series = pd.Series({number: logs[number].run.ranks for number in sums.index})
     latencies = pd.DataFrame({number: latency_metrics(logs[number]) for number in sums.index}).T
+    operations = pd.DataFrame({number: metadata_metrics(logs[number]) for number in sums.index}).T
     interfaces = pd.DataFrame({number: interface_metrics(logs[number]) for number in sums.index}).T
     return (
         wide.assign(
@@ -158,7 +160,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
             acl=cases.groupby("log")["acl"].mean(),
             abl=cases.groupby("log")["abl"].mean(),
         )
-        .join(latencies)
+        .join([latencies, operations])
         .reindex(columns=[*BENCHMARK.units])
         .join(interfaces)
     )

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from coffeecup.postprocess.benchmarks.priomark import INCLUDED, PAPER
-from coffeecup.postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Plan, ProcessTimes
+from coffeecup.postprocess.benchmarks.priomark import INCLUDED, METADATA, PAPER, metadata
+from coffeecup.postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Metadata, Plan, ProcessTimes
 from coffeecup.postprocess.logs import process_times
 from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
 from coffeecup.postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
@@ -45,7 +45,8 @@ def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
     kept = {
         "case_numbers": [case.case for case in plan.cases] == list(range(1, len(plan.cases) + 1)),
         "benchmarks": list(dict.fromkeys(case.benchmark for case in plan.cases)) == names
-        and set(names) <= set(INCLUDED),
+        and set(names) <= {*INCLUDED, METADATA}
+        and names != [METADATA],
         "interfaces": {case.method for case in plan.cases} - set(METHODS) == {entry.name for entry in plan.interfaces},
         "build": serial and (plan.build == "full" or not any(map(is_by_mpi_io, plan.cases))),
     }
@@ -69,6 +70,9 @@ def expected_records(log: Log[Plan]) -> Iterator[Expected]:
     """In the order of measuring. A file system that does not state the servers of files has no record of them."""
     laid_out = {key_of(record) for record in log.all(Layout)}
     for case in log.plan.cases:
+        if case.benchmark == METADATA:
+            yield from metadata.expected(case, log.plan.repetitions)
+            continue
         fields = {name: getattr(case, name) for name in CASE} | planned_of(log, case)
         for repetition in range(1, log.plan.repetitions + 1):
             key = case.case, repetition
@@ -210,6 +214,7 @@ def reads(log: Log[Plan]) -> tuple[int, int, int]:
         sum(record.read_bytes for record in log.all(Measurement) if (record.benchmark in PAPER) == ours)
         for ours in (True, False)
     )
+    papers += metadata.read_bytes(log)
     least = papers if log.plan.check else 0
     return papers + others, least, least + others
 
@@ -219,12 +224,13 @@ problems = Rules(
     of_plan=problems_of_plan,
     planned=lambda log: {"node_memory_bytes": min(host.memory_bytes for host in log.run.hosts)},
     options=lambda log: {"workload": log.plan.workload, "cache-size": log.plan.cache_bytes, "dry-run": False},
-    measured=(Measurement, ProcessTimes, Layout),
+    measured=(Measurement, ProcessTimes, Layout, Metadata),
     expected=expected_records,
-    each={Measurement: problems_of_measurement},
+    each={Measurement: problems_of_measurement, Metadata: metadata.problems_of_metadata},
     together=problems_together,
     seconds=lambda log: (
         sum(record.open_seconds + measured_seconds(record) + record.close_seconds for record in log.all(Measurement))
+        + metadata.seconds(log)
         - CLOCK_TOLERANCE
     ),
     reads=reads,

@@ -3,9 +3,9 @@
 
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.priomark import reduction
+from coffeecup.postprocess.benchmarks.priomark import INCLUDED, METADATA, metadata, reduction
 from coffeecup.postprocess.benchmarks.priomark.qualifications import listed
-from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
+from coffeecup.postprocess.benchmarks.priomark.records import OPERATIONS, Measurement, Plan
 from coffeecup.postprocess.benchmarks.published import published
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
@@ -31,6 +31,9 @@ LABELS = {
         for operation in ("read", "write")
         for name, text in (("median", "median"), ("p99", "99 % take no longer"))
     },
+    METADATA: "metadata: operations on small files, geometric mean",
+    **{f"{METADATA}_{name}": f"… {name}" for name in OPERATIONS},
+    **{f"{METADATA}_{name}_latency_p99": f"time of a {name}, 99 % take no longer" for name in OPERATIONS},
 }
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
@@ -56,13 +59,14 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "benchmarks": benchmarks(log, cases),
         "accesses": accesses(cases),
         "cases": case_rows(log, cases),
+        "metadata": metadata.rows(log, SHARES),
         "published": published("priomark").to_dict("records"),
     }
 
 
 def sentences(log: Log[Plan], score: Score, cases: pd.DataFrame) -> list[str]:
     """What the result means, for readers who do not know the benchmark."""
-    ran = [entry.name for entry in log.plan.benchmarks]
+    ran = [entry.name for entry in log.plan.benchmarks if entry.name in INCLUDED]
     paragraph = [
         f"This workload gets {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this "
         f"storage, {counted(log.run.ranks, 'process')} together: the mean of {listed(ran)}, each the mean of its "
@@ -92,6 +96,7 @@ def benchmarks(log: Log[Plan], cases: pd.DataFrame) -> list[dict]:
             "losses": [None if pd.isna(loss) else loss for loss in losses[entry.name].values()],
         }
         for entry in log.plan.benchmarks
+        if entry.name in INCLUDED
     ]
 
 

@@ -100,3 +100,9 @@ int fdatasync(int file)
     int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
     return strikes("fdatasync") ? error() : next(file);
 }
+
+int rename(const char *from, const char *to)
+{
+    int (*next)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename");
+    return strikes("rename") ? error() : next(from, to);
+}

@@ -34,15 +34,14 @@ class Priomark(KernelPackage):
     depends_on("netcdf-c@4.9:+mpi", when="+netcdf")
 
     def cmake_args(self):
+        libraries = ("hdf5", "pnetcdf", "netcdf")
         return [
             *super().cmake_args(),
             self.define_from_variant("COFFEECUP_MPI", "mpi"),
             self.define("COFFEECUP_MPI_IO", self.spec.satisfies("+mpiio")),
             self.define_from_variant("COFFEECUP_DEVICES", "devices"),
             self.define_from_variant("COFFEECUP_URING", "uring"),
-            self.define("COFFEECUP_HDF5", self.spec.satisfies("+hdf5")),
-            self.define("COFFEECUP_PNETCDF", self.spec.satisfies("+pnetcdf")),
-            self.define("COFFEECUP_NETCDF", self.spec.satisfies("+netcdf")),
+            self.define("COFFEECUP_INTERFACES", [name for name in libraries if self.spec.satisfies(f"+{name}")]),
         ]
 
     def test_small_workload(self):
