@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the arms of a comparison in turn, each in a folder of its own, and keeps what came of them.
 
-The folder of a comparison holds plan.json, runs.jsonl (a line per run that ended) and a folder per run. A comparison
-that was interrupted goes on where it ended.
+The folder of a comparison holds plan.json, runs.jsonl (a line per run that ended), a folder per run and, at the end,
+result.json. A comparison that was interrupted goes on where it ended.
 """
 
 import os
@@ -17,14 +17,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
+import orjson
 
 from coffeecup.postprocess.comparison.arms import COMPARED
 from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
-from coffeecup.postprocess.comparison.result import Results
+from coffeecup.postprocess.comparison.result import Results, Run, as_object
 from coffeecup.postprocess.logs.paths import files_below
 from coffeecup.postprocess.show.words import digits, printable, seconds
 
-PLAN, RUNS, OUTPUT, ERRORS = "plan.json", "runs.jsonl", "output.txt", "errors.txt"
+PLAN, RUNS, RESULT, OUTPUT, ERRORS = "plan.json", "runs.jsonl", "result.json", "output.txt", "errors.txt"
 MOST_FAILURES = 2  # one after the other of an arm, after which it does not run again
 LINES = 3  # of a run's error output that are shown
 LONGER, SHORTEST_LIMIT = 10, 60.0  # a run hangs if it takes so many times the longest one of earlier, in seconds
@@ -32,23 +33,12 @@ FIRST_LIMIT = 4 * 3600.0  # seconds, before any run ended: several official runs
 GRACE, LOOK_SECONDS = 20.0, 0.1  # seconds to remove what a run made, after SIGTERM; between two looks whether it did
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that ended. `log` is relative to the folder of the comparison, None if the run failed, for the reason
-    `problem`."""
-
-    block: int
-    arm: str
-    seconds: float
-    folder: str
-    log: str | None = None
-    problem: str | None = None
-
-
 class Alternation:
-    """The runs of a plan in a folder, which is created. Raises PlanError if the folder is another comparison's."""
+    """The runs of a plan in a folder, which is created, with their results. Raises PlanError if the folder is another
+    comparison's, or if its logs have no metric that can be judged."""
 
     def __init__(self, plan: Plan, folder: Path):
-        self.plan, self.folder = plan, folder
+        self.plan, self.folder, self.results = plan, folder, Results(plan)
         stated = msgspec.json.format(msgspec.json.encode(plan))
         if not (folder / PLAN).exists():
             if folder.exists() and any(folder.iterdir()):
@@ -57,52 +47,56 @@ class Alternation:
             (folder / PLAN).write_bytes(stated)
         elif (folder / PLAN).read_bytes() != stated:
             raise PlanError(f"{printable(str(folder))} holds another comparison: name another folder, or the same plan")
-        self.runs = self._ended()
+        for run in self._earlier():
+            self._add(run)
 
-    def _ended(self) -> list[Run]:
-        """The runs of earlier. A line that was cut off is no run; neither is a block of which runs are missing."""
+    def _earlier(self) -> list[Run]:
+        """The runs that the folder holds. A line that was cut off is no run; neither is a block of which runs are
+        missing."""
         path, found = self.folder / RUNS, []
-        for line in path.read_bytes().splitlines() if path.exists() else ():
-            try:
-                found.append(msgspec.json.decode(line, type=Run))
-            except msgspec.DecodeError:
-                break
+        if not path.exists():
+            return []
+        with suppress(msgspec.DecodeError):
+            found.extend(msgspec.json.decode(line, type=Run) for line in path.read_bytes().splitlines())
         arms = len(self.plan.order(0))
         whole = found[: len(found) // arms * arms]
-        if len(whole) < len(found) or path.exists():
-            path.write_bytes(b"".join(msgspec.json.encode(run) + b"\n" for run in whole))
+        path.write_bytes(msgspec.json.Encoder().encode_lines(whole))
         return whole
+
+    def _add(self, run: Run) -> Run:
+        """Adds a run; returns it, with the problem of its log if this cannot be used."""
+        problem = run.problem or self.results.add(run.block, run.arm, self.folder / str(run.log))
+        run = msgspec.structs.replace(run, problem=problem)
+        self.results.runs.append(run)
+        return run
 
     @property
     def blocks(self) -> int:
         """The blocks of which every arm ran."""
-        return len(self.runs) // len(self.plan.order(0))
+        return len(self.results.runs) // len(self.plan.order(0))
 
-    def failing(self) -> str | None:
-        """The arm that failed too often one after the other."""
-        for arm in self.plan.order(0):
-            last = [run for run in self.runs if run.arm == arm][-MOST_FAILURES:]
-            if len(last) == MOST_FAILURES and all(run.problem for run in last):
-                return arm
-        return None
+    @property
+    def failing(self) -> bool:
+        """Whether an arm failed too often one after the other."""
+        ran = {arm: [run.problem for run in self.results.runs if run.arm == arm] for arm in self.plan.order(0)}
+        return any(len(each) >= MOST_FAILURES and all(each[-MOST_FAILURES:]) for each in ran.values())
 
     @property
     def limit(self) -> float:
         """The most seconds of the next run: those of the plan, or by the runs that ended well before."""
-        ended = [run.seconds for run in self.runs if not run.problem]
+        ended = [run.seconds for run in self.results.runs if not run.problem]
         return self.plan.run_limit or (max(SHORTEST_LIMIT, LONGER * max(ended)) if ended else FIRST_LIMIT)
 
-    def block(self, add: Callable[[int, str, Path], str | None]) -> Iterator[Run]:
-        """Runs the next block. `add` takes block, arm and log of each run, and says why the log cannot be used."""
+    def block(self) -> Iterator[Run]:
+        """Runs the next block."""
         block = self.blocks
         for arm in self.plan.order(block):
-            run = self._run(block, arm, add)
+            run = self._add(self._run(block, arm))
             with (self.folder / RUNS).open("ab") as file:
                 file.write(msgspec.json.encode(run) + b"\n")
-            self.runs.append(run)
             yield run
 
-    def _run(self, block: int, arm: str, add: Callable[[int, str, Path], str | None]) -> Run:
+    def _run(self, block: int, arm: str) -> Run:
         folder = self.folder / f"{block + 1:04d}-{arm}"
         if folder.exists():  # of a block that was interrupted
             shutil.rmtree(folder)
@@ -110,44 +104,41 @@ class Alternation:
         began = time.monotonic()
         problem = run_in(folder, self.plan, self.plan.arm(arm), self.limit)
         taken = time.monotonic() - began
-        logs = [] if problem else files_below(folder, "*.jsonl")
+        logs = [str(path.relative_to(self.folder)) for path in files_below(folder, "*.jsonl")]
         if not problem and len(logs) != 1:
             problem = f"{len(logs) or 'no'} logs were written, not one"
-        problem = problem or add(block, arm, logs[0])
-        log = None if problem else str(logs[0].relative_to(self.folder))
+        log = None if problem else logs[0]
         return Run(block=block, arm=arm, seconds=taken, folder=folder.name, log=log, problem=problem)
 
 
 def run_until_decided(runs: Alternation) -> Results:
     """Runs until nothing is left to decide, after the last block at the latest, or until an arm fails again and
-    again. Raises PlanError if the logs have no such metric."""
-    return run_blocks(runs, runs.plan.pairs, lambda results: runs.failing() or results.is_over(runs.blocks))
+    again."""
+    run_blocks(runs, runs.plan.pairs, lambda: runs.failing or runs.results.is_over)
+    found = orjson.dumps(as_object(runs.results), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
+    (runs.folder / RESULT).write_bytes(found)
+    return runs.results
 
 
-def run_blocks(runs: Alternation, most: int, is_over: Callable[[Results], object]) -> Results:
-    """Runs block after block, until so many have run in all, it is over, or SIGINT or SIGTERM comes. Raises PlanError
-    if the logs have no such metric."""
-    results = Results(runs.plan)
-    for run in runs.runs:
-        if run.log and (problem := results.add(run.block, run.arm, runs.folder / run.log)):
-            say(f"{run.folder}: {problem}")
+def run_blocks(runs: Alternation, most: int, is_over: Callable[[], bool]) -> None:
+    """Runs block after block, until so many have run in all, it is over, or SIGINT or SIGTERM comes."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        while runs.blocks < most and not is_over(results):
-            for run in runs.block(results.add):
-                say(f"block {run.block + 1} of at most {most}: {in_words(run, results)}")
+        while runs.blocks < most and not is_over():
+            for run in runs.block():
+                say(f"block {run.block + 1} of at most {most}: {in_words(run, runs.results)}")
     except KeyboardInterrupt:
         say("interrupted: the same command goes on")
     finally:
         signal.signal(signal.SIGTERM, before)
-    return results
 
 
 def in_words(run: Run, results: Results) -> str:
     if run.problem:
         return f"{run.arm} failed: {run.problem}"
     metric = results.judged[0]
-    return f"{run.arm} in {seconds(run.seconds)}, {metric} {digits(results.value(run.block, run.arm, metric))}"
+    value = results.scores[run.block, run.arm].metrics[metric].value
+    return f"{run.arm} in {seconds(run.seconds)}, {metric} {digits(value)}"
 
 
 def say(text: str) -> None:
@@ -160,38 +151,37 @@ def run_in(folder: Path, plan: Plan, arm: Arm, limit: float) -> str | None:
     if it did not. An interrupt ends the run, too, before it is raised here."""
     environment = {name: value for name, value in (os.environ | variables(plan, arm)).items() if value is not None}
     command = command_of(plan, arm)
-    with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
+    with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors, interrupts_later() as came:
         files = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": errors}
-        process = None
         try:
-            with interrupts_later():  # one before Popen returns would leave the run without anyone who ends it
-                process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **files)
-            code = process.wait(limit)
+            process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **files)
         except OSError as error:
             return f"{command[0]} cannot be run: {error.strerror}"
-        except (subprocess.TimeoutExpired, KeyboardInterrupt) as stopped:
-            if process:
-                end(process)
-            if isinstance(stopped, KeyboardInterrupt):
-                raise
+        last = time.monotonic() + limit
+        while process.poll() is None and not came and time.monotonic() < last:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK_SECONDS)
+        if process.returncode is None:
+            end(process, came)
             return f"it did not end within {limit:.0f} s and was ended; a plan or --run-limit states another time"
-    if not code:
+    if not process.returncode:
         return None
     text = (folder / ERRORS).read_text(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip(" -*")][:LINES]
+    code = process.returncode
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     return printable(f"{how}: {' '.join(lines)}" if lines else how)
 
 
 @contextmanager
-def interrupts_later() -> Iterator[None]:
-    """SIGINT and SIGTERM that come meanwhile raise KeyboardInterrupt at the end. What is ignored stays ignored, also in
-    a process that is started."""
+def interrupts_later() -> Iterator[list[int]]:
+    """Yields the SIGINT and SIGTERM that came meanwhile, and raises KeyboardInterrupt at the end if any did: nobody
+    else would end a run. What is ignored stays ignored, also in a process that is started."""
     came = []
     numbers = [number for number in (signal.SIGINT, signal.SIGTERM) if callable(signal.getsignal(number))]
     before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in numbers}
     try:
-        yield
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -199,19 +189,17 @@ def interrupts_later() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def end(process: subprocess.Popen) -> None:
+def end(process: subprocess.Popen, came: list[int]) -> None:
     """Ends everything in the session of a process: by SIGTERM, after which launchers end their kernels and these remove
-    what they made; what is still there after GRACE, or at another interrupt, by SIGKILL."""
-    try:
-        os.killpg(process.pid, signal.SIGTERM)
-        last = time.monotonic() + GRACE
-        while time.monotonic() < last and members(process.pid):
-            time.sleep(LOOK_SECONDS)
-    finally:
-        for member in members(process.pid):
-            with suppress(ProcessLookupError):
-                os.kill(member, signal.SIGKILL)
-        process.wait()
+    what they made; what is still there after GRACE, or when another interrupt comes, by SIGKILL."""
+    os.killpg(process.pid, signal.SIGTERM)
+    last, before = time.monotonic() + GRACE, len(came)
+    while time.monotonic() < last and len(came) == before and members(process.pid):
+        time.sleep(LOOK_SECONDS)
+    for member in members(process.pid):
+        with suppress(ProcessLookupError):
+            os.kill(member, signal.SIGKILL)
+    process.wait()
 
 
 def members(session: int) -> list[int]:

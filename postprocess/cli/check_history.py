@@ -63,6 +63,13 @@ Notify = Annotated[
         "--notify", help="Print one message for mail or chat instead: what is new, what to type, what is still open."
     ),
 ]
+ComparedFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="The result.json of `coffeecup compare`, which proves or refutes a cause of an event; may be repeated.",
+    ),
+]
 OnlyNew = Annotated[bool, typer.Option("--new", help="Only events that the last session is the first to show alarm.")]
 
 
@@ -87,6 +94,7 @@ def check_history(
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
     facts: FactsFile = None,
+    compared: ComparedFiles = None,
     notify: Notify = False,
     as_json: AsJson = False,
 ) -> None:
@@ -104,11 +112,9 @@ def check_history(
     planned = replace(selection, sources=[expected], since=None, until=None, metric=None) if expected else None
     tests = selection.tests_in(completeness(cases, planned and planned.tables()[0], entries))
     if tests.empty:
-        raise typer.BadParameter(
-            "no selected session ran a test: dry runs and skipped tests say nothing about a system"
-        )
+        raise typer.BadParameter("no selected session ran a test: dry runs and skipped tests do not count")
     missing, old, values = without_value(tests), too_old(cases, max_age), valued(table, facts)
-    found, site, remarks = judged(values, cases, thresholds, entries)
+    found, site, remarks = judged(values, cases, thresholds, entries, compared)
     changes, newest = [one for event in found for one in event.findings], cases["session_time"].max()
     suspected = unexpected(suspicions(values, changes, site_rules(thresholds)), entries)
     if confirm_suspected:

@@ -290,11 +290,18 @@ def leave(results: list, failed: bool = False) -> None:
 
 
 def judged(
-    values: "pd.DataFrame", cases: "pd.DataFrame", thresholds: Path | None, entries: "list[Entry]"
+    values: "pd.DataFrame",
+    cases: "pd.DataFrame",
+    thresholds: Path | None,
+    entries: "list[Entry]",
+    compared: list[Path] | None = None,
 ) -> "tuple[list[Event], Site, list[str]]":
-    """The events with a site's thresholds, its entries on events and the slow nodes that explain them, the judged
-    series, and remarks. Nodes are those of all `cases`, whatever the filters of results: another
-    benchmark or partition may tell why a metric changed. Raises BadParameter if a file cannot be used."""
+    """The events with a site's thresholds, its entries on events, the slow nodes that explain them and what the
+    `compared` results of comparisons say of their causes; the judged series; and remarks. Nodes are those of all
+    `cases`, whatever the filters of results: another benchmark or partition may tell why a metric changed. Raises
+    BadParameter if a file cannot be used."""
+    from coffeecup.postprocess.comparison.causes import read_result, tested
+    from coffeecup.postprocess.comparison.plan import PlanError
     from coffeecup.postprocess.history import change_points, events
     from coffeecup.postprocess.history.acknowledgements import acknowledged, maintained
     from coffeecup.postprocess.history.comparable import changed_units
@@ -307,6 +314,9 @@ def judged(
     site = change_points.site_of(values, rules)
     findings = [finding for one in site.levels for finding in change_points.of_levels(one)]
     found = explained(events.events(values, findings), examined(cases), values)
+    with as_usage(PlanError):
+        results = [read_result(path) for path in compared or ()]
+    found = [tested(event, results) for event in found]
     known, notes = acknowledged(found, entries, values, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
     units, unknown = changed_units(values), change_points.undirected(values, rules)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coffeecup.postprocess.comparison.plan import Plan
+    from coffeecup.postprocess.comparison.result import Results
 
 
 Words = Annotated[
@@ -56,6 +57,14 @@ RunLimit = Annotated[
         help="Without PLAN: end a run that takes longer (default: 10 times the longest one so far, at least 60 s).",
     ),
 ]
+Sides = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="BEFORE AFTER",
+        help="Run nothing: compare these sessions with the noise between the others. Each is one or more days (UTC) or "
+        "beginnings of identifiers, separated by commas.",
+    ),
+]
 
 
 @exit_codes(
@@ -79,14 +88,7 @@ def compare(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Without PLAN: seed of the order of the runs.")] = 0,
     run_limit: RunLimit = None,
-    sessions: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="BEFORE AFTER",
-            help="Run nothing: compare these sessions with the noise between the others. Each is one or more days "
-            "(UTC) or beginnings of identifiers, separated by commas.",
-        ),
-    ] = None,
+    sessions: Sides = None,
     benchmark: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="With --sessions: only this benchmark; may be repeated."),
@@ -105,60 +107,38 @@ def compare(
         if arm or parameter or figures:
             raise typer.BadParameter("--sessions runs and draws nothing: leave out --arm, --parameter and --figures")
         selection = Selection([Path(word) for word in words], benchmark=benchmark, metric=metric)
-        holds = compared_sessions(selection, sessions, minimum, as_json)
-    elif benchmark:
+        raise typer.Exit(0 if compared_sessions(selection, sessions, minimum, as_json) else 1)
+    if benchmark:
         raise typer.BadParameter("--benchmark needs --sessions")
-    else:
-        settings = {"pairs": pairs, "minimum": minimum, "metrics": metric or [], "seed": seed, "run_limit": run_limit}
-        if parameter and arm:
-            raise typer.BadParameter("--parameter is a search, --arm a comparison: leave out one of them")
-        how = (best_value, parameter) if parameter else (compared_arms, arm)
-        holds = how[0](words, how[1] or [], settings, folder, figures, as_json)
-    raise typer.Exit(0 if holds else 1)
-
-
-def compared_arms(
-    words: list[str], arms: list[str] | None, settings: dict, folder: Path, figures: Path | None, as_json: bool
-) -> bool:
-    """Runs and prints a comparison; whether everything is decided. Raises BadParameter."""
-    from coffeecup.postprocess.cli.alternation import Alternation, run_until_decided
-    from coffeecup.postprocess.comparison import result
-    from coffeecup.postprocess.comparison.figures import figures as drawn
-    from coffeecup.postprocess.comparison.plan import PlanError
-
-    with as_usage(PlanError), writing(folder):
-        plan = planned(words, arms, **settings)
-        runs = Alternation(plan, folder)
-        found = run_until_decided(runs)
-    comparison = result.conclude(plan, found, [run for run in runs.runs if run.problem])
+    if parameter and arm:
+        raise typer.BadParameter("--parameter is a search, --arm a comparison: leave out one of them")
+    settings = {"pairs": pairs, "minimum": minimum, "metrics": metric or [], "seed": seed, "run_limit": run_limit}
+    results, content, text = run_arms(words, arm, parameter, settings, folder)
     if figures:
-        write_figures(figures, [("comparison", figure) for figure in drawn(plan, found)])
-    print_result(as_json, result.as_object(comparison), result.text(comparison))
-    return comparison.holds
+        from coffeecup.postprocess.comparison.figures import figures as drawn
+
+        write_figures(figures, [("comparison", figure) for figure in drawn(results)])
+    print_result(as_json, content, text)
+    raise typer.Exit(0 if results.holds else 1)
 
 
-def best_value(
-    command: list[str], parameters: list[str], settings: dict, folder: Path, figures: Path | None, as_json: bool
-) -> bool:
-    """Finds, confirms and prints the best of some values; whether the comparison with the default is decided. Raises
+def run_arms(
+    words: list[str], arms: list[str] | None, parameters: list[str] | None, settings: dict, folder: Path
+) -> "tuple[Results, dict, str]":
+    """Runs a comparison, or a search and its confirmation; the results, also as plain values and as text. Raises
     BadParameter."""
+    from coffeecup.postprocess.cli.alternation import Alternation, run_until_decided
     from coffeecup.postprocess.cli.searching import confirm, halve
-    from coffeecup.postprocess.comparison import search
-    from coffeecup.postprocess.comparison.figures import figures as drawn
+    from coffeecup.postprocess.comparison import result, search
     from coffeecup.postprocess.comparison.plan import PlanError
 
     with as_usage(PlanError), writing(folder):
-        stated = {"command": command, **settings}
-        among = search.Search(search.values_of(parameters))
-        rounds = halve(among, stated, folder)
-        confirmed, results = confirm(among, stated, folder)
-        metric = results.judged[0]
-    runs = rounds + confirmed.runs
-    if figures:
-        write_figures(figures, [("comparison", figure) for figure in drawn(confirmed.plan, results)])
-    shown = among, metric, runs, confirmed
-    print_result(as_json, search.as_object(*shown), search.text(*shown))
-    return confirmed.holds
+        if parameters:
+            among, stated = search.Search(search.values_of(parameters)), {"command": words, **settings}
+            shown = among, halve(among, stated, folder), confirm(among, stated, folder)
+            return shown[-1], search.as_object(*shown), search.text(*shown)
+        results = run_until_decided(Alternation(planned(words, arms, settings), folder))
+        return results, result.as_object(results), result.text(results)
 
 
 def compared_sessions(selection: Selection, named: tuple[str, str], minimum: float, as_json: bool) -> bool:
@@ -188,7 +168,7 @@ def identifiers(values: "pd.DataFrame", text: str) -> list[str]:
     return [*dict.fromkeys(chosen)]
 
 
-def planned(words: list[str], arms: list[str] | None, **settings) -> "Plan":
+def planned(words: list[str], arms: list[str] | None, settings: dict) -> "Plan":
     """Raises PlanError."""
     from msgspec.structs import replace
 

@@ -9,7 +9,7 @@ from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.cli.alternation import MOST_FAILURES, Alternation, run_blocks, run_until_decided, say
 from coffeecup.postprocess.comparison.plan import PlanError
-from coffeecup.postprocess.comparison.result import Conclusion, Results, conclude
+from coffeecup.postprocess.comparison.result import Results
 from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Search, plan_among
 from coffeecup.postprocess.show.words import printable
 
@@ -22,18 +22,17 @@ def halve(search: Search, stated: dict, folder: Path) -> int:
     if folder.exists() and any(folder.iterdir()) and not (folder / "round-1").exists():
         raise PlanError(f"{printable(str(folder))} is not empty, and no search began there")
     plan_among(dict([*search.settings.items()][:1]), **stated)  # refused now, not after all rounds
-    within_round = dict(stated)
+    within_round, runs, number = stated.copy(), 0, 0
     within_round["pairs"] = UNLIMITED
-    runs = number = 0
     while len(search.left) > 1:
         number += 1
         say(f"round {number}: {', '.join(search.left)}")
-        among = {name: search.settings[name] for name in search.left}
-        plan = plan_among(among, **within_round)
+        plan = plan_among({name: search.settings[name] for name in search.left}, **within_round)
         alternation = Alternation(plan, folder / f"round-{number}")
-        results = run_blocks(alternation, ROUND_BLOCKS, lambda _, there=alternation: problem_of_default(there))
-        runs += len(alternation.runs)
-        if problem := problem_of_default(alternation):
+        results = alternation.results
+        run_blocks(alternation, ROUND_BLOCKS, lambda results=results: bool(problem_of_default(results)))
+        runs += len(results.runs)
+        if problem := problem_of_default(results):
             raise PlanError(f"runs without any of the values failed: {problem}")
         if alternation.blocks < ROUND_BLOCKS:  # interrupted
             raise typer.Exit(1)
@@ -44,9 +43,9 @@ def halve(search: Search, stated: dict, folder: Path) -> int:
     return runs
 
 
-def problem_of_default(runs: Alternation) -> str | None:
+def problem_of_default(results: Results) -> str | None:
     """Why the arm without any of the values failed, if it did so too often: nothing can be compared with it then."""
-    problems = [run.problem for run in runs.runs if run.arm == DEFAULT and run.problem]
+    problems = [run.problem for run in results.failed if run.arm == DEFAULT]
     return problems[-1] if len(problems) >= MOST_FAILURES else None
 
 
@@ -59,10 +58,8 @@ def direction(results: Results) -> Better:
     return better
 
 
-def confirm(search: Search, stated: dict, folder: Path) -> tuple[Conclusion, Results]:
+def confirm(search: Search, stated: dict, folder: Path) -> Results:
     """Compares the value that is left with the default in runs of their own."""
-    [best] = search.left
-    say(f"confirmation: {best}")
-    runs = Alternation(plan_among({best: search.settings[best]}, **stated), folder / "confirmation")
-    results = run_until_decided(runs)
-    return conclude(runs.plan, results, [run for run in runs.runs if run.problem]), results
+    say(f"confirmation: {search.best}")
+    plan = plan_among({search.best: search.settings[search.best]}, **stated)
+    return run_until_decided(Alternation(plan, folder / "confirmation"))

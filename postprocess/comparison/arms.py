@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In what the arms of a comparison really differed, as their logs state it, and whether their plan explains it."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,19 +10,13 @@ from coffeecup.postprocess.logs.reader import Log
 
 COMPARED = "COFFEECUP_COMPARED"  # names the variables that kernels record beside those that they always do
 ENVIRONMENT, OPTION = "environment ", "option "
+COMPARED_FACT = f"{ENVIRONMENT}{COMPARED}"
 # What may change a fact: the fields of an arm. Of the other facts (of MPI, of its placement) it is any of them.
 BUILT = frozenset({"command", "modules"})
-CAUSES = {
-    "benchmark": frozenset({"command"}),
-    "kernel version": BUILT,
-    "sources": BUILT,
-    "compiler": BUILT,
-    "compiler flags": BUILT,
-    "compiled with": BUILT,
-    "processes": frozenset({"command"}),
-    "hosts": frozenset({"command"}),
-    "cores of a host": frozenset[str](),
-    "memory of a host": frozenset[str](),
+CAUSES: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("benchmark", "processes", "hosts"), frozenset({"command"})),
+    **dict.fromkeys(("kernel version", "sources", "compiler", "compiler flags", "compiled with"), BUILT),
+    **dict.fromkeys(("cores of a host", "memory of a host"), frozenset()),
 }
 
 
@@ -49,33 +42,28 @@ def facts_of_run(log: Log) -> dict[str, str]:
         "hosts": ", ".join(sorted(host.name for host in run.hosts)),
         **{f"{OPTION}{name}": value for name, value in run.options.items() if name != "log"},
         **{name: value for name, value in facts(log).items() if not isinstance(value, float)},
-        **{f"{ENVIRONMENT}{name}": value for name, value in run.environment.items() if name.isidentifier()},
     }
-    hidden = {f"{ENVIRONMENT}{COMPARED}", f"{ENVIRONMENT}COFFEECUP_ASKED"}
-    return {name: str(value) for name, value in stated.items() if value is not None and name not in hidden}
+    return {name: str(value) for name, value in stated.items() if value is not None and name != COMPARED_FACT}
 
 
 def differences(plan: Plan, logs: Iterable[tuple[str, Log]]) -> list[Difference]:
     """The facts that are the same in all runs of each arm, and not in all arms; of pairs of an arm and a log. What
     changes within an arm is no property of it."""
-    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    counted: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for arm, log in logs:
-        counted[arm].append(facts_of_run(log))
-    for name in sorted({name for runs in counted.values() for stated in runs for name in stated}):
-        for arm, runs in counted.items():
-            found[name][arm] = {stated.get(name, "") for stated in runs}
+    runs = [(arm, facts_of_run(log)) for arm, log in logs]
+    stated: dict[str, dict[str, set[str]]] = {
+        fact: {arm: {of_run.get(fact, "") for of_arm, of_run in runs if of_arm == arm} for arm in dict(runs)}
+        for fact in sorted({fact for _, of_run in runs for fact in of_run})
+    }
     return [
-        Difference(name, {arm: next(iter(values)) for arm, values in by_arm.items()}, explained(plan, name, by_arm))
-        for name, by_arm in found.items()
-        if all(len(values) == 1 for values in by_arm.values()) and len(set.union(*by_arm.values())) > 1
+        Difference(fact, {arm: next(iter(each)) for arm, each in values.items()}, explained(plan, fact, values))
+        for fact, values in stated.items()
+        if all(len(each) == 1 for each in values.values()) and len(set.union(*values.values())) > 1
     ]
 
 
-def explained(plan: Plan, fact: str, by_arm: dict[str, set[str]]) -> bool:
+def explained(plan: Plan, fact: str, values: dict[str, set[str]]) -> bool:
     """Whether each arm whose value is not that of the first one changes something that may be the cause."""
-    usual = by_arm[plan.first]
-    return all(may_change(plan, arm, fact) for arm, values in by_arm.items() if values != usual)
+    return all(may_change(plan, arm, fact) for arm, value in values.items() if value != values.get(plan.first))
 
 
 def may_change(plan: Plan, name: str, fact: str) -> bool:

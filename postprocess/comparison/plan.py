@@ -4,11 +4,11 @@ of `coffeecup compare`."""
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import dropwhile, takewhile
 from pathlib import Path
 from random import Random
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import yaml
@@ -93,11 +93,20 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 def read_plan(path: Path) -> Plan:
     """Raises PlanError."""
+    return decoded(path, plan_in)
+
+
+def plan_in(content: bytes) -> Plan:
+    stated = yaml.safe_load(content)
+    if isinstance(stated, dict) and isinstance(stated.get("command"), str):
+        stated["command"] = shlex.split(stated["command"])
+    return msgspec.convert(stated, Plan)
+
+
+def decoded(path: Path, decode: Callable[[bytes], Any]) -> Any:
+    """What a file contains. Raises PlanError if it cannot be read, or if `decode` raises an error of YAML or JSON."""
     try:
-        stated = yaml.safe_load(paths.content(path, LARGEST_FILE))
-        if isinstance(stated, dict) and isinstance(stated.get("command"), str):
-            stated["command"] = shlex.split(stated["command"])
-        return msgspec.convert(stated, Plan)
+        return decode(paths.content(path, LARGEST_FILE))
     except OSError as error:
         raise PlanError(f"cannot read {printable(str(path))}: {error.strerror}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:

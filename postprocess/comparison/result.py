@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a comparison: from the logs of its runs to verdicts, and to text, JSON and figures."""
+"""The result of a comparison: from the logs of its runs to verdicts, and to text and JSON."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import exp, isnan
 from pathlib import Path
-from typing import Protocol
 
+import msgspec
 import numpy as np
 import pandas as pd
 from rich.table import Table
@@ -23,30 +22,32 @@ from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, digits, printable
 from coffeecup.postprocess.statistics.pairs import looks
 
-CERTAIN = 3  # blocks
+CERTAIN = 3  # blocks: fewer do not tell a property of the arms from what changes from run to run
 
 
-class Failed(Protocol):
-    """A run that failed (cli.alternation.Run)."""
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that ended. `log` is relative to the folder of the comparison; `problem` is why the run failed."""
 
-    @property
-    def arm(self) -> str: ...
-    @property
-    def folder(self) -> str: ...
-    @property
-    def problem(self) -> str | None: ...
+    block: int
+    arm: str
+    seconds: float
+    folder: str
+    log: str | None = None
+    problem: str | None = None
 
 
 class Results:
-    """The scores of a comparison's runs, while they come in."""
+    """The runs of a plan that ended so far, the scores of those that did not fail by block and arm, and what follows
+    from them."""
 
     def __init__(self, plan: Plan):
         self.plan = plan
+        self.runs: list[Run] = []
         self.scores: dict[tuple[int, str], Score] = {}
 
     def add(self, block: int, arm: str, path: Path) -> str | None:
-        """Adds the run of an arm in a block; returns why its log cannot be used. Raises PlanError if no run of the plan
-        can be judged."""
+        """Adds the log of a run; returns why it cannot be used. Raises PlanError if no run of the plan can be
+        judged."""
         try:
             score = score_log(path)
         except LogError as error:
@@ -62,15 +63,22 @@ class Results:
 
     @property
     def benchmark(self) -> str:
-        return next(iter(self.scores.values())).benchmark
+        """Empty if no run has a score."""
+        return next((score.benchmark for score in self.scores.values()), "")
 
     @property
     def judged(self) -> list[str]:
         """The metrics that are judged: without any in the plan, the headline of the first run."""
         return self.plan.metrics or [next(iter(self.scores.values())).headline[0]]
 
-    def value(self, block: int, arm: str, metric: str) -> float:
-        return self.scores[block, arm].metrics[metric].value
+    @property
+    def blocks(self) -> int:
+        """The blocks until the last one that has a score."""
+        return 1 + max((block for block, _ in self.scores), default=-1)
+
+    @property
+    def failed(self) -> list[Run]:
+        return [run for run in self.runs if run.problem]
 
     def metrics(self, blocks: int) -> pd.DataFrame:
         """Block, arm and all metrics of the runs of the first blocks."""
@@ -82,103 +90,69 @@ class Results:
             ]
         )
 
-    def verdicts(self, blocks: int) -> list[Verdict]:
-        """On each metric that is judged of each arm, after the last look at so many blocks; empty before the first."""
-        planned = looks(self.plan.pairs, self.plan.hypotheses)
-        if not (reached := [look for look in planned if look <= blocks]) or not self.scores:
-            return []
-        return self._of(self.plan.others, reached[-1], planned[reached[-1]])
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """On each metric that is judged of each arm, at the last look; empty before the first."""
+        return self._verdicts(self.plan.others, self.plan.hypotheses)
 
-    def control(self, blocks: int) -> list[Verdict]:
+    @property
+    def control(self) -> list[Verdict]:
         """The same of the first arm's second run, whose true difference is none."""
-        planned = looks(self.plan.pairs, len(self.judged)) if self.scores else {}
-        reached = [look for look in planned if look <= blocks]
-        return self._of([CONTROL], reached[-1], planned[reached[-1]]) if reached else []
+        return self._verdicts([CONTROL], max(len(self.plan.metrics), 1))
 
-    def _of(self, arms: list[str], blocks: int, risk: float) -> list[Verdict]:
-        table, benchmark = self.metrics(blocks), benchmarks()[self.benchmark]
+    def _verdicts(self, arms: list[str], hypotheses: int) -> list[Verdict]:
+        planned = looks(self.plan.pairs, hypotheses)
+        if not (reached := [look for look in planned if look <= self.blocks]):
+            return []
+        table, benchmark, first = self.metrics(reached[-1]), benchmarks()[self.benchmark], self.plan.first
+        settings = self.plan.minimum, planned[reached[-1]]
         return [
-            verdict(
-                arm,
-                metric,
-                ratios(table, metric, arm, self.plan.first),
-                benchmark.metric(metric).better,
-                self.plan.minimum,
-                risk,
-            )
+            verdict(arm, metric, ratios(table, metric, arm, first), benchmark.metric(metric).better, *settings)
             for arm in arms
             for metric in self.judged
         ]
 
-    def is_over(self, blocks: int) -> bool:
-        """Whether everything is decided, or never will be, since the arms differ in what the plan does not name. Fewer
-        than CERTAIN blocks do not tell a property of the arms from what changes from run to run."""
-        found = self.verdicts(blocks)
-        decided = bool(found) and all(each.decided for each in found)
-        return decided or (blocks >= CERTAIN and any(not each.explained for each in self.differences()))
-
+    @property
     def differences(self) -> list[Difference]:
         return differences(self.plan, [(arm, score.log) for (_, arm), score in self.scores.items()])
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """`shown` are the ratios of all metrics, medians of the pairs, with no claim."""
-
-    plan: Plan
-    benchmark: str
-    runs: int
-    verdicts: list[Verdict]
-    control: list[Verdict]
-    differences: list[Difference]
-    failed: Sequence[Failed]
-    shown: pd.DataFrame
 
     @property
     def unexplained(self) -> list[Difference]:
         return [each for each in self.differences if not each.explained]
 
     @property
+    def decided(self) -> bool:
+        return bool(self.verdicts) and all(each.decided for each in self.verdicts)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether everything is decided, or never will be, since the arms differ in what the plan does not name."""
+        return self.decided or (self.blocks >= CERTAIN and bool(self.unexplained))
+
+    @property
     def obstacles(self) -> list[str]:
         """Why there is no verdict, whatever the figures are."""
-        found = [
+        first = self.plan.first
+        return [
             f"the arms differ in {each.fact}, which the plan does not name: "
             + ", ".join(f"{arm} has {value or 'none'}" for arm, value in each.values.items())
             for each in self.unexplained
-        ]
-        found += [
-            f"{self.plan.first} differs from itself ({in_words(each, self.plan.first)}): the order of the runs has an "
-            "effect, or others disturbed it"
+        ] + [
+            f"{first} differs from itself ({in_words(each, first)}): the order of the runs has an effect, or others "
+            "disturbed it"
             for each in self.control
             if each.differs
         ]
-        return found
 
     @property
     def holds(self) -> bool:
         """Whether everything is decided, and nothing speaks against it."""
-        decided = bool(self.verdicts) and all(each.decided for each in self.verdicts)
-        return decided and not self.failed and not self.obstacles
+        return self.decided and not self.failed and not self.obstacles
 
 
-def conclude(plan: Plan, results: Results, failed: Sequence[Failed]) -> Conclusion:
-    """What a comparison came to, after its last look."""
-    blocks = 1 + max((block for block, _ in results.scores), default=-1)
-    return Conclusion(
-        plan=plan,
-        benchmark=results.benchmark if results.scores else "",
-        runs=len(results.scores),
-        verdicts=results.verdicts(blocks),
-        control=results.control(blocks),
-        differences=results.differences(),
-        failed=failed,
-        shown=medians(plan, results, blocks),
-    )
-
-
-def medians(plan: Plan, results: Results, blocks: int) -> pd.DataFrame:
-    """The median of an arm's ratios to the first one: a row per metric, a column per arm."""
-    table = results.metrics(blocks)
+def medians(results: Results) -> pd.DataFrame:
+    """The median of an arm's ratios to the first one, with no claim: a row per metric, a column per arm."""
+    table, plan = results.metrics(results.blocks), results.plan
     names = [name for name in table.columns if name not in ("block", "arm")]
     found = {
         arm: {name: exp(np.median(logs)) for name in names if len(logs := ratios(table, name, arm, plan.first))}
@@ -187,28 +161,39 @@ def medians(plan: Plan, results: Results, blocks: int) -> pd.DataFrame:
     return pd.DataFrame(found).rename_axis("metric")
 
 
-def text(found: Conclusion) -> str:
+def text(results: Results) -> str:
     """For people at a terminal."""
-    lines = [f"{found.benchmark or 'nothing'}: {counted(found.runs, 'run')} of {', '.join(found.plan.arms)} in turn"]
-    lines += [f"No verdict: {obstacle}." for obstacle in found.obstacles]
-    if not found.obstacles:
-        lines += [f"{each.metric}, {in_words(each, found.plan.first)}" for each in found.verdicts]
-        lines += [f"({risk_in_words()})"] if found.verdicts else ["Too few pairs to judge."]
-    lines += [f"{run.folder} failed: {run.problem}" for run in found.failed]
-    facts = pd.DataFrame({each.fact: each.values for each in found.differences}).T.rename_axis("fact")
-    if found.runs and facts.empty:
+    plan, runs = results.plan, len(results.scores)
+    lines = [f"{results.benchmark or 'nothing'}: {counted(runs, 'run')} of {', '.join(plan.arms)} in turn"]
+    lines += [f"No verdict: {obstacle}." for obstacle in results.obstacles]
+    if not results.obstacles:
+        lines += [f"{each.metric}, {in_words(each, plan.first)}" for each in results.verdicts]
+        lines += [f"({risk_in_words()})"] if results.verdicts else ["Too few pairs to judge."]
+    lines += [f"{run.folder} failed: {run.problem}" for run in results.failed]
+    facts = {each.fact: each.values for each in results.differences}
+    if runs and not facts:
         lines.append("The logs state no fact in which the arms differed: was a setting ignored?")
-    tables = [(f"Median ratios to {found.plan.first}, not judged:", found.shown), ("In what the arms differed:", facts)]
-    shown = [part for title, rows in tables if len(rows) for part in (Text(title), table(rows))]
+    title = f"Median ratios to {plan.first}, not judged:"
+    return laid_out(lines, (title, medians(results)), in_what(facts, "the arms"))
+
+
+def in_what(facts: dict[str, dict[str, str]], who: str) -> tuple[str, pd.DataFrame]:
+    """The table of the facts in which they differed, with its title."""
+    return f"In what {who} differed:", pd.DataFrame(facts).T.rename_axis("fact")
+
+
+def laid_out(lines: list[str], *tables: tuple[str, pd.DataFrame]) -> str:
+    """Lines, and tables with their titles, without those that are empty."""
+    shown = [part for title, rows in tables if len(rows) for part in (Text(title), drawn(rows))]
     return "".join(f"{printable(line)}\n" for line in lines) + rendered(*shown)
 
 
-def table(rows: pd.DataFrame) -> Table:
+def drawn(rows: pd.DataFrame) -> Table:
     """One line for each index; floats with their digits, all else as text."""
-    drawn = simple_table(*map(str, (rows.index.name, *rows.columns)))
+    table = simple_table(*map(str, (rows.index.name, *rows.columns)))
     for name, values in rows.iterrows():
-        drawn.add_row(*map(Text, (str(name), *map(cell, values))))
-    return drawn
+        table.add_row(*map(Text, (str(name), *map(cell, values))))
+    return table
 
 
 def cell(value: object) -> str:
@@ -218,17 +203,19 @@ def cell(value: object) -> str:
     return printable(str(value))
 
 
-def as_object(found: Conclusion) -> dict:
+def as_object(results: Results) -> dict:
     """The same for machines."""
     return {
-        "benchmark": found.benchmark,
-        "runs": found.runs,
-        "first": found.plan.first,
-        "holds": found.holds,
-        "obstacles": found.obstacles,
-        "verdicts": [asdict(each) for each in found.verdicts],
-        "control": [asdict(each) for each in found.control],
-        "differences": [asdict(each) for each in found.differences],
-        "failed": [{"run": run.folder, "problem": run.problem} for run in found.failed],
-        "median_ratios": {arm: dict(values) for arm, values in found.shown.items()},
+        "benchmark": results.benchmark,
+        "command": results.plan.command,
+        "processes": next((score.log.run.ranks for score in results.scores.values()), 0),
+        "runs": len(results.scores),
+        "first": results.plan.first,
+        "holds": results.holds,
+        "obstacles": results.obstacles,
+        "verdicts": [asdict(each) for each in results.verdicts],
+        "control": [asdict(each) for each in results.control],
+        "differences": [asdict(each) for each in results.differences],
+        "failed": [{"run": run.folder, "problem": run.problem} for run in results.failed],
+        "median_ratios": {arm: dict(values) for arm, values in medians(results).items()},
     }

@@ -9,20 +9,18 @@ how far has not been measured.
 """
 
 from dataclasses import asdict, dataclass
-from math import ceil, exp, inf
+from math import ceil, inf
 
 import numpy as np
 import pandas as pd
-from rich.text import Text
 
-from coffeecup.postprocess.comparison.result import table
-from coffeecup.postprocess.comparison.verdicts import Verdict, in_words, risk_in_words, standing_of
+from coffeecup.postprocess.comparison.result import in_what, laid_out
+from coffeecup.postprocess.comparison.verdicts import Verdict, in_words, of_interval, risk_in_words
 from coffeecup.postprocess.history.change_points import Levels, site_of
 from coffeecup.postprocess.history.circumstances import surroundings
 from coffeecup.postprocess.history.noise import BLOCK, residuals
 from coffeecup.postprocess.history.table import SERIES
-from coffeecup.postprocess.show.terminal import rendered
-from coffeecup.postprocess.show.words import counted, printable
+from coffeecup.postprocess.show.words import counted
 from coffeecup.postprocess.statistics.pairs import RISK
 
 BEFORE, AFTER = "before", "after"
@@ -39,20 +37,16 @@ class Judged:
     same_hosts: bool
 
     @property
-    def name(self) -> str:
-        one = self.series
+    def sentence(self) -> str:
+        one, found, hosts = self.series, self.verdict, "the same hosts" if self.same_hosts else "other hosts"
         where = f"{one['system']}:{one['partition']}+{one['environ']}"
         processes = counted(one["processes"], "process") if one["processes"] else ""
         words = (one["benchmark"], one["metric"], where, one["node"], one["file_system"], processes, one["settings"])
-        return " ".join(filter(None, words))
-
-    @property
-    def sentence(self) -> str:
-        found, hosts = self.verdict, "the same hosts" if self.same_hosts else "other hosts"
-        told = f"{found.pairs} of {self.needed} such pairs of sessions on {hosts} are in the history"
+        name = " ".join(filter(None, words))
         if found.high == inf:
-            return f"{self.name}: cannot tell: {told}"
-        return f"{self.name}, {in_words(found, BEFORE)}, on {hosts}"
+            told = f"{found.pairs} of {self.needed} such pairs of sessions on {hosts} are in the history"
+            return f"{name}: cannot tell: {told}"
+        return f"{name}, {in_words(found, BEFORE)}, on {hosts}"
 
 
 @dataclass(frozen=True)
@@ -102,13 +96,9 @@ def judge(one: Levels, sides: dict[str, list[str]], minimum: float, risk: float)
     same = set(hosts[before]) == set(hosts[after])
     noise = differences_of_history(deviations, hosts, before, after)
     middle, half = float(logs[after].mean() - logs[before].mean()), half_width(noise, risk)
-    if not np.isfinite(middle):
-        middle, half = 0.0, inf
-    low, high = middle - half, middle + half
-    state = standing_of(low, high, one.rule.better, minimum)
+    ends = (middle - half, middle, middle + half) if np.isfinite(middle) else (-inf, 0.0, inf)
     series = dict(one.sessions.iloc[-1][SERIES])
-    found = (exp(low), exp(middle), exp(high)) if half < inf else (0.0, exp(middle), inf)
-    verdict = Verdict(AFTER, series["metric"], len(noise), *found, state, minimum, None if half == inf else 0)
+    verdict = of_interval(AFTER, series["metric"], len(noise), ends, one.rule.better, minimum)
     return Judged(series, verdict, ceil(1 / risk) - 1, same)
 
 
@@ -150,9 +140,7 @@ def text(found: Sessions) -> str:
     sides = " and ".join(f"{side} {', '.join(names)}" for side, names in found.sides.items())
     lines = [f"sessions {sides}", *(each.sentence for each in found.judged)]
     lines += [f"({risk_in_words()})"] if found.judged else ["No series has both and enough sessions to be judged."]
-    facts = pd.DataFrame(found.differences).T.rename_axis("fact")
-    shown = (Text("In what they differed:"), table(facts)) if len(facts) else ()
-    return "".join(f"{printable(line)}\n" for line in lines) + rendered(*shown)
+    return laid_out(lines, in_what(found.differences, "they"))
 
 
 def as_object(found: Sessions) -> dict:

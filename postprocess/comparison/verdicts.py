@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether an arm of a comparison differs from the first one: pure functions on the metrics of their runs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import ceil, exp, inf, isfinite, log, log1p
+from math import ceil, exp, inf, isfinite, log, log1p, nan
 
 import numpy as np
 import pandas as pd
@@ -62,12 +62,19 @@ def ratios(metrics: pd.DataFrame, metric: str, arm: str, first: str) -> np.ndarr
 
 def verdict(arm: str, metric: str, differences: np.ndarray, better: Better, minimum: float, risk: float) -> Verdict:
     """The verdict on logarithms of ratios (pairs,), with the risk of this one judgement (pairs.looks)."""
-    if not len(differences):
-        return Verdict(arm, metric, 0, 0.0, float("nan"), inf, Standing.OPEN, minimum, None)
-    low, middle, high = interval(differences, risk)
-    standing = standing_of(low, high, better, minimum)
-    more = further(len(differences), low, middle, high, log1p(minimum)) if standing is Standing.OPEN else 0
-    return Verdict(arm, metric, len(differences), exp(low), exp(middle), exp(high), standing, minimum, more)
+    ends = interval(differences, risk) if len(differences) else (-inf, nan, inf)
+    found = of_interval(arm, metric, len(differences), ends, better, minimum)
+    return found if found.decided else replace(found, more_pairs=further(len(differences), *ends, log1p(minimum)))
+
+
+def of_interval(
+    arm: str, metric: str, pairs: int, ends: tuple[float, float, float], better: Better, minimum: float
+) -> Verdict:
+    """The verdict of an interval (low, middle, high) of the logarithm of a ratio, of so many pairs."""
+    low, middle, high = ends
+    state = standing_of(low, high, better, minimum)
+    more = None if state is Standing.OPEN else 0
+    return Verdict(arm, metric, pairs, exp(low), exp(middle), exp(high), state, minimum, more)
 
 
 def standing_of(low: float, high: float, better: Better, minimum: float) -> Standing:
@@ -91,17 +98,15 @@ def further(count: int, low: float, middle: float, high: float, margin: float) -
 
 def in_words(found: Verdict, first: str) -> str:
     """The verdict as a sentence without its subject, the arm."""
-    size = found.middle - 1
-    against = f"{found.arm} beside {first}"
+    against, size = f"{found.arm} beside {first}", found.middle - 1
     if not isfinite(found.high):
         return f"{against}: cannot tell, nothing is excluded"
     range_ = f"[{percent(found.low - 1)}, {percent(found.high - 1)}]"
     if found.standing is Standing.SAME:
         return f"{against}: no difference above {percent(found.minimum)} % {range_}"
     if found.standing is Standing.OPEN:
-        if found.more_pairs is None:
-            return f"{against}: cannot tell {range_}"
-        return f"{against}: cannot tell {range_}: about {found.more_pairs} more pairs would"
+        more = f": about {found.more_pairs} more pairs would" if found.more_pairs else ""
+        return f"{against}: cannot tell {range_}{more}"
     direction = {Standing.DIFFERENT: "higher" if size > 0 else "lower"}.get(found.standing, found.standing.value)
     below = "" if found.matters else f", below {percent(found.minimum)} %"
     return f"{against}: {direction} by {percent(abs(size))} % {range_}{below}"

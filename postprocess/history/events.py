@@ -5,7 +5,8 @@ Pure functions from the findings of change_points and the table of session_value
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import orjson
 import pandas as pd
@@ -44,9 +45,10 @@ class Event:
     number of sessions until the last of its series changed again, and `lasts` whether any has not. `where` is the
     extent of its `series`, which contains `covered` series of the system; `others` are how many of the series outside
     changed in the same way at that time, and how many there are; `first` is the extent of the series that were detected
-    first. `causes` are what else changed then in at least half of its series, `nodes` the slow nodes that explain it
-    (history.explanations), `acknowledged` the entry of the site's file because of which it does not alarm, `unlike` one
-    that announced or accepted another change there. It `reverts` the event of that name, or is `reverted` by it.
+    first. `causes` are what else changed then in at least half of its series, `tested` what comparisons say of them
+    (comparison.causes), `nodes` the slow nodes that explain it (history.explanations), `acknowledged` the entry of the
+    site's file because of which it does not alarm, `unlike` one that announced or accepted another change there. It
+    `reverts` the event of that name, or is `reverted` by it.
     """
 
     system: str
@@ -68,6 +70,7 @@ class Event:
     nodes: tuple[SlowNode, ...] = ()
     reverts: str = ""
     reverted: str = ""
+    tested: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def smallest(self) -> float:

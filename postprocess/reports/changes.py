@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events, and tests without a value, in sentences and as plain values."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
 import pandas as pd
 
+from coffeecup.postprocess.comparison.causes import proposal
 from coffeecup.postprocess.history.acknowledgements import kind
 from coffeecup.postprocess.history.change_points import Finding, relative
 from coffeecup.postprocess.history.events import BETTER, CHANGED, ENDED, EVERYTHING, NEW, UNKNOWN, Event
@@ -119,6 +121,7 @@ def event_object(event: Event) -> dict:
         "acknowledged": known and stated(known),
         "unlike": event.unlike and stated(event.unlike),
         "changed": list(event.causes),
+        "tested": event.tested,
         "nodes": [
             {
                 "node": node.name,
@@ -161,7 +164,8 @@ def sentence(event: Event) -> str:
         steps = "a drift of " if event.drift else ""
         size = f"{steps}{percents([finding.change.relative for finding in event.findings])} {since}"
         what = f"{event_place(event)}: {metrics_of(event)}, {size}{today(event)}"
-    causes = "; ".join(event.causes) or "nothing recorded"
+    tested = {cause: f" ({words})" for cause, words in event.tested.items()}
+    causes = "; ".join(cause + tested.get(cause, "") for cause in event.causes) or "nothing recorded"
     rest = f"{slow_nodes(event)}{known_of(event)}"
     return printable(f"{what}, {state(event)}. Changed at that time: {causes}{rest}")
 
@@ -215,8 +219,8 @@ def slow_nodes(event: Event) -> str:
 
 
 def lines(event: Event) -> list[str]:
-    """An event with its verdict, its name if somebody may acknowledge it, and the series that changed most. The return
-    from a loss is told by the event of the loss."""
+    """An event with its verdict, the series that changed most, and, if it alarms, the comparison that would tell its
+    cause and the name to acknowledge it. The return from a loss is told by the event of the loss."""
     if event.direction == BETTER and event.reverts:
         return []
     text = [f"{verdict(event)}: {sentence(event)}"]
@@ -225,7 +229,10 @@ def lines(event: Event) -> list[str]:
         text += [f"    {place(finding.series)}: {size_of(finding)}" for finding in largest[:SHOWN]]
         if len(largest) > SHOWN:
             text.append(f"    and {counted(len(largest) - SHOWN, 'more metric')}; --json lists all")
-    return [*text, f"    event: {printable(event.name)}"] if event.alarms else text
+    if event.alarms:
+        text += [f"    try: {printable(shlex.join(['coffeecup', *words]))}"] if (words := proposal(event)) else []
+        text.append(f"    event: {printable(event.name)}")
+    return text
 
 
 def event_place(event: Event) -> str:

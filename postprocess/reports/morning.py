@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from coffeecup.postprocess.comparison.causes import proposal
 from coffeecup.postprocess.history.events import BETTER, NEW, Event
 from coffeecup.postprocess.reports.changes import gap, sentence, verdict
 from coffeecup.postprocess.show.words import counted, printable
@@ -65,7 +66,8 @@ def name_of(row: dict, name: str) -> str:
 def commands(
     event: Event, places: dict[str, list[str]], today: date, sources: Iterable[Path], file: Path | None
 ) -> tuple[str, ...]:
-    """What to type next: the nodes if slow ones explain the event, its history, and how to acknowledge it."""
+    """What to type next: the nodes if slow ones explain the event, its history, the comparison that would tell its
+    cause, and how to acknowledge it."""
     where = list(map(str, sources))
     metrics = sorted({finding.series["metric"] for finding in event.findings})
     filters = [("--partition", places["partition"]), ("--benchmark", places["benchmark"]), ("--metric", metrics)]
@@ -75,9 +77,10 @@ def commands(
     typed = [
         *([["nodes", *where]] if event.nodes else []),
         ["history", *where, *chosen],
+        proposal(event),
         ["acknowledge", *where, *known, "--who", "NAME", "--why", "REASON"],
     ]
-    return tuple(printable(shlex.join(["coffeecup", *words])) for words in typed)
+    return tuple(printable(shlex.join(["coffeecup", *words])) for words in typed if words)
 
 
 def title(every: list[Line]) -> str:

@@ -51,7 +51,7 @@ def effects(usual, unknown, slow, count):
 EFFECT = {"verdict": "suspects", "confirmed": [], **effects("x1", "x2", "x3", 16)}
 EFFECT["servers"] = effects("OST0000", "OST0001", "OST0002", 9)
 RARE = re.compile(
-    r"\[\]\.nodes\?\.(nodes|servers)|events\??\[\]\.nodes|(excluded|no_reference|would_have_failed|remarks)\[\]"
+    r"\[\]\.nodes\?\.(nodes|servers)|events\??\[\]\.(nodes|tested)|(excluded|no_reference|would_have_failed|remarks)\[\]"
 )
 
 

@@ -16,8 +16,9 @@ import pytest
 from logs_made_b_eff import averaged_log
 
 from coffeecup.postprocess.cli import alternation
-from coffeecup.postprocess.cli.alternation import Alternation, Run
+from coffeecup.postprocess.cli.alternation import Alternation
 from coffeecup.postprocess.comparison.plan import Arm, Plan
+from coffeecup.postprocess.comparison.result import Run
 
 # A launcher that gives its kernel a process group of its own; the kernel heeds no SIGTERM.
 HANGING = """
@@ -65,7 +66,7 @@ def runs_still(pid):
 def test_a_run_that_hangs_is_ended_with_all_its_processes(tmp_path, monkeypatch):
     monkeypatch.setattr(alternation, "GRACE", 0.5)
     plan = Plan(command=[sys.executable, "-c", HANGING], arms=ARMS, run_limit=3)
-    [first, *_] = Alternation(plan, tmp_path / "runs").block(lambda *_: None)
+    [first, *_] = Alternation(plan, tmp_path / "runs").block()
     assert first.problem.startswith("it did not end within 3 s and was ended")
     assert not runs_still(int((tmp_path / "runs" / first.folder / "kernel").read_text()))
 
@@ -77,8 +78,8 @@ def test_limit_of_a_run(tmp_path, stated, longest, limit):
     """Ten times the longest run that did not fail, at least a minute, and four hours before there is one; a plan may
     state another one."""
     runs = Alternation(Plan(command=["kernel"], arms=ARMS, run_limit=stated), tmp_path / "runs")
-    runs.runs.append(Run(block=0, arm="usual", seconds=1e6, folder="f", problem="failed"))
-    runs.runs += [Run(block=0, arm="usual", seconds=each, folder="f") for each in (1.0, longest) if longest]
+    runs.results.runs.append(Run(block=0, arm="usual", seconds=1e6, folder="f", problem="failed"))
+    runs.results.runs += [Run(block=0, arm="usual", seconds=each, folder="f") for each in (1.0, longest) if longest]
     assert runs.limit == pytest.approx(limit)
 
 

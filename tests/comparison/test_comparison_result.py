@@ -3,13 +3,15 @@
 the arms, and others are not named at once."""
 
 import logs_made
+import pandas as pd
 import pytest
 from logs_made_b_eff import averaged_log, steady
 from logs_made_b_eff_io import b_eff_io_log
 
 from coffeecup.postprocess.comparison.arms import may_change
+from coffeecup.postprocess.comparison.figures import figures, shares
 from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
-from coffeecup.postprocess.comparison.result import Results, conclude
+from coffeecup.postprocess.comparison.result import Results
 
 ARMS = {"usual": Arm(), "other": Arm(environment={"X": "1"})}
 
@@ -46,7 +48,7 @@ def test_a_node_that_the_plan_does_not_name_ends_a_comparison_if_it_belongs_to_a
         for arm in ("usual", "control", "other"):
             number = {"usual": 1, "control": 1, "other": 2}[arm] + (0 if same else block)
             added(found, tmp_path, block, arm, f"node{number:02}")
-        ends.append(found.is_over(block + 1))
+        ends.append(found.is_over)
     assert ends == over
 
 
@@ -56,10 +58,9 @@ def test_nothing_is_decided_if_the_control_differs(tmp_path, link, obstacles):
     for block in range(6):
         for arm in ("usual", "control", "other"):
             added(found, tmp_path, block, arm, link=link if arm == "control" else 1e9)
-    concluded = conclude(found.plan, found, [])
-    assert [each.decided for each in concluded.verdicts] == [True]
-    assert concluded.holds is not bool(obstacles) and len(concluded.obstacles) == obstacles
-    assert all("usual differs from itself (control beside usual: worse by " in each for each in concluded.obstacles)
+    assert [each.decided for each in found.verdicts] == [True]
+    assert found.holds is not bool(obstacles) and len(found.obstacles) == obstacles
+    assert all("usual differs from itself (control beside usual: worse by " in each for each in found.obstacles)
 
 
 def test_nothing_explains_a_difference_of_the_control():
@@ -68,3 +69,31 @@ def test_nothing_explains_a_difference_of_the_control():
     assert may_change(plan, "other", "MPI library") and may_change(plan, "other", "environment X")
     assert not may_change(plan, "other", "hosts") and not may_change(plan, "other", "environment Y")
     assert not may_change(plan, "control", "MPI library") and not may_change(plan, "control", "environment X")
+
+
+def test_the_figure_of_b_eff_io_has_the_sizes_that_all_runs_have(tmp_path):
+    """With a ratio for each: accesses that fill up a segment have another size in each run."""
+    found, rates, fillings = results(), {"usual": 1e8, "other": 1.1e8, "control": 1e8}, set()
+    for block in range(3):
+        for arm, rate in rates.items():
+            noisy = rate * (1 + 0.02 * block)
+            records = b_eff_io_log(lambda *_, rate=noisy: rate, ranks=2, nodes=1, partitions=(2,))
+            records[0]["environment"] |= {"X": "1", "COFFEECUP_COMPARED": "X"} if arm == "other" else {}
+            assert found.add(block, arm, logs_made.write(tmp_path / f"{block}-{arm}.jsonl", records)) is None
+            measured = [record for record in records if record["record"] == "measurement"]
+            fillings |= {record["chunk_bytes"] for record in measured if record["pattern"] == 33}
+    [figure] = figures(found)
+    m_part = 512 * 2**20  # a 128th of the memory
+    sizes = {1024, 1032, 32768, 32776, 2**20, 2**20 + 8, m_part}
+    assert len(fillings - sizes) > 1 and set(figure.data["size_bytes"]) == sizes
+    assert figure.data.notna().all(axis=None)
+    medians = figure.data.groupby("arm")["median"]
+    assert dict(medians.min()) == pytest.approx({"control": 1, "other": 1.1})
+    assert dict(medians.max()) == pytest.approx({"control": 1, "other": 1.1})
+
+
+def test_a_run_that_failed_leaves_the_sizes_of_the_others():
+    rows = [(block, arm, 8) for block in range(3) for arm in ("usual", "other")]
+    rows += [(3, "usual", 8), (0, "usual", 9), (0, "other", 9), (1, "usual", 9)]
+    table = pd.DataFrame(rows, columns=["block", "arm", "size_bytes"]).assign(log_mean=0.0)
+    assert shares(table, "other", "usual").to_dict("index") == {8: {"low": 1, "median": 1, "high": 1}}

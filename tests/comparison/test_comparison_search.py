@@ -62,8 +62,8 @@ def test_the_better_half_goes_on():
 
 def test_a_value_of_which_one_run_fails_is_left_out():
     search, left = rounds(Better.HIGHER, {"a": 1.0, "b": 1.4, "c": 0.9, "d": 1.2}, failed="b")
-    assert left == [["d", "a"], ["d"]] and search.standing("b", "value") == "failed"
-    assert search.standing("d", "value") == "the best"
+    assert left == [["d", "a"], ["d"]] and search.standing("b") == "failed"
+    assert search.standing("d") == "the best"
 
 
 @pytest.mark.parametrize(("other", "standing"), [(1.2, "worse than the best"), (1.5, "not distinguishable")])
@@ -76,7 +76,7 @@ def test_a_value_is_worse_only_if_an_interval_shows_it(other, standing):
         for arm, value in {"default": 1.0, "a": 1.6, "b": other}.items()
     ]
     search.add(pd.DataFrame(rows, columns=["block", "arm", "value"]), "value")
-    assert search.left == ["a"] and search.standing("b", "value").startswith(standing)
+    assert search.left == ["a"] and search.standing("b").startswith(standing)
 
 
 def test_recommendation_is_what_a_site_can_set():

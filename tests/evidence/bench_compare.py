@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often `coffeecup compare` is wrong, and what it finds: runs in the order of its blocks, one after the other, in
-noise of real nights (tests/history/real_year), each run a night. Prints tables, and exits with 1 if a goal is missed.
+noise of real nights (tests/history/real_year), each run a night; and sessions of such nights. Prints tables, and exits
+with 1 if a goal is missed.
 
-    .venv/bin/python tests/evidence/bench_compare.py [--draws 2000] [--seed 20261125]
+    .venv/bin/python tests/evidence/bench_compare.py [--draws 2000] [--seed 20261125] [--write]
 
 A comparison is drawn with a test of a system, a first night and an order; the noise has the stated deviation. It ends
-at the first look that decides, as the command does.
+at the first look that decides, as the command does. With --write, the tables of docs/evidence/compare.md are replaced.
 """
 
 import argparse
@@ -16,13 +17,15 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from bench_real_year import SYSTEMS, residuals
-from bench_tables import Goals, header, percent, row
+from bench_tables import Goals, header, part_of_page, percent, row
+from proofs import ROOT
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.comparison.plan import CONTROL, Arm, Plan
 from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Search, plan_among
+from coffeecup.postprocess.comparison.sessions import differences_of_history, half_width
 from coffeecup.postprocess.comparison.verdicts import Verdict, verdict
-from coffeecup.postprocess.statistics.pairs import looks
+from coffeecup.postprocess.statistics.pairs import RISK, looks
 from coffeecup.postprocess.statistics.shares import share_interval
 
 DEVIATIONS = (0.005, 0.02, 0.1)
@@ -30,6 +33,9 @@ DIFFERENCES = (0.0, 0.01, 0.03, 0.1)
 GAINS = (0.03, 0.05, 0.1, 0.2)  # of the best of many values over the others
 VALUES = 16
 FOUND_GAIN, FOUND_DEVIATION, FOUND = 0.1, 0.02, 0.95  # the best value is found so often in noise of this deviation
+SESSIONS = (1, 3, 7)  # nights before and after a change
+MOST_WRONG_SESSIONS = 0.08  # the same of nights, which depend on each other
+PAGE = ROOT / "docs" / "evidence" / "compare.md"
 MOST_WRONG = 0.06  # the upper end of the interval of the share of equal arms that are called different
 
 
@@ -125,15 +131,44 @@ def table_of_searches(draws: int, rng: np.random.Generator, goals: Goals) -> Non
             goals.check(f"{what}: found", found / draws, least=FOUND)
 
 
+def table_of_sessions(draws: int, rng: np.random.Generator, goals: Goals) -> None:
+    """Consecutive nights before and after a change, judged by the other nights of the test, in their own order and
+    noise."""
+    header(
+        f"{draws} comparisons of sessions each, of nights one after the other: per cent of them",
+        "system; nights on each side; true difference; called different; interval misses",
+    )
+    for system, nights, difference in product(SYSTEMS, SESSIONS, (0.0, 0.1)):
+        differs, missed = 0, 0
+        tests = [np.log(series[series > 0]) for series in residuals(system)]
+        for _ in range(draws):
+            series = tests[rng.integers(len(tests))].copy()
+            middle = rng.integers(nights, len(series) - nights + 1)
+            before, after = np.arange(middle - nights, middle), np.arange(middle, middle + nights)
+            found = series[after].mean() - series[before].mean()
+            series[[*before, *after]] = np.nan
+            noise = differences_of_history(series, np.full(len(series), "same"), before, after)
+            half = half_width(noise, RISK)
+            differs += abs(found + np.log1p(difference)) > half
+            missed += abs(found) > half
+        row(system, nights, *map(percent, (difference, differs / draws, missed / draws)))
+        if not difference:
+            what = f"{system}, {nights} nights: called different"
+            goals.check(what, share_interval(differs, draws)[1], most=MOST_WRONG_SESSIONS)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=20261125)
+    parser.add_argument("--write", action="store_true", help="replace the tables of the page")
     options = parser.parse_args()
     goals = Goals()
     rng = np.random.default_rng(options.seed)
-    table(options.draws, rng, goals)
-    table_of_searches(options.draws // 10, rng, goals)
+    with part_of_page(PAGE if options.write else None, "compare", "bench_compare.py --write"):
+        table(options.draws, rng, goals)
+        table_of_searches(options.draws // 10, rng, goals)
+        table_of_sessions(options.draws, rng, goals)
     return goals.report()
 
 

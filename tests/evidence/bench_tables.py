@@ -2,6 +2,12 @@
 """What the tables of bench_history.py have in common: how they are printed, the goals, and a made-up site."""
 
 import argparse
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -52,6 +58,31 @@ def header(title: str, columns: str) -> None:
     print(f"\n{title}\n")
     row(*cells)
     print("|" + "---|" * len(cells))
+
+
+class Both(io.StringIO):
+    """Keeps what is printed on the standard output."""
+
+    def write(self, text: str) -> int:
+        print(text, end="", file=sys.__stdout__, flush=True)
+        return super().write(text)
+
+
+@contextmanager
+def part_of_page(page: Path | None, part: str, command: str) -> Iterator[None]:
+    """Puts what is printed meanwhile into a part of a page, too, with the command and the date; None prints alone."""
+    with redirect_stdout(Both()) as printed:
+        yield
+    if page:
+        replace_part(page, part, f"{printed.getvalue().strip()}\n\n`{command}`, {datetime.now(UTC):%Y-%m-%d}.")
+
+
+def replace_part(page: Path, part: str, text: str) -> None:
+    """Replaces what is between the comments with the name of a part. Raises ValueError if the page lacks them."""
+    begin, end = (f"<!-- {part}: {word} -->" for word in ("begin", "end"))
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    _, after = rest.split(end)
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def session_table(values: np.ndarray, hosts: np.ndarray | None = None) -> pd.DataFrame:

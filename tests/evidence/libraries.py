@@ -24,6 +24,7 @@ from textwrap import fill
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
+from bench_tables import replace_part
 from builds import OPEN_MPI, WHEELS, compiler_and_launcher, install_kernels
 from proofs import OUTPUT, ProofError, Result, run
 
@@ -54,7 +55,6 @@ KNOWN = {
         "the same defect; PRIOMark notices that a file ends early.",
     ),
 }
-BEGIN, END = "<!-- libraries: begin -->", "<!-- libraries: end -->"
 HEAD = ("library", *KERNELS, "component", "hints", "single copy", "compiled with", "launcher")
 
 
@@ -275,8 +275,7 @@ def main() -> int:
     rows, wrong = all_rows()
     print(table(rows))
     if page and not wrong:
-        before, after = page.read_text(encoding="utf-8").split(BEGIN)[0], page.read_text(encoding="utf-8").split(END)[1]
-        page.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{after}", encoding="utf-8")
+        replace_part(page, "libraries", table(rows))
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 

@@ -18,6 +18,8 @@ goals:
   real-year        nights drawn from two real years: false alarms and losses found, beside CUSUM (bench_real_year.py)
   compare          `coffeecup compare` in noise of these years: how often it is wrong, and what it finds
                    (bench_compare.py)
+  settings         real answers of `coffeecup compare`, known delays and equal arms (bench_settings.py), for hours on
+                   a machine that does nothing else
   risk             `coffeecup accept risk` for the contracts in docs/contracts: the stated risks are those observed, and
                    those of 90 nights have intervals that cover (bench_risk.py)
   nodes            slow nodes found and named falsely, on made-up machines (bench_nodes.py) and on machines that
@@ -206,6 +208,7 @@ GOALS: dict[str, Callable] = {
     "history-bench": lambda: [history_bench()],
     "real-year": lambda: [history_bench("real_year")],
     "compare": lambda: [history_bench("compare")],
+    "settings": lambda: [history_bench("settings")],
     "risk": lambda: [history_bench("risk")],
     "nodes": nodes,
     "hangs": lambda: [history_bench("hangs")],

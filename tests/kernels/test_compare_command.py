@@ -6,12 +6,12 @@ import json
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from builds import OPEN_MPI, PATIENCE, faulty, words
 from commands import run, said
+from kernel_runs import processes_in
 
 SHORT = "--memory-per-process 4MiB --patterns ring,random --methods sendrecv --first-loop-length 1 --longest-loop 2"
 FEWEST = "--repetitions 1 --random-patterns 1"
@@ -118,16 +118,6 @@ def test_a_metric_that_the_runs_do_not_have(compared):
     assert done.exit_code == 2 and "no metric latency" in said(done)
 
 
-def processes_below(folder):
-    """The processes whose working directory is below a folder."""
-    found = []
-    for cwd in Path("/proc").glob("[0-9]*/cwd"):
-        with suppress(OSError):  # it ended meanwhile
-            if cwd.readlink().is_relative_to(folder):
-                found.append(int(cwd.parent.name))
-    return found
-
-
 def test_sigterm_ends_the_launcher_and_its_kernels(openmpi, tmp_path):
     """With the first run under way, whose log is closed as that of an interrupted one."""
     runs = tmp_path / "runs"
@@ -138,9 +128,9 @@ def test_sigterm_ends_the_launcher_and_its_kernels(openmpi, tmp_path):
     while not any(runs.rglob("*.jsonl")):
         assert started.poll() is None, started.communicate()
         time.sleep(0.05)
-    assert len(processes_below(runs)) >= 3  # mpirun and its kernels
+    assert len(processes_in(runs)) >= 3  # mpirun and its kernels
     started.terminate()
     assert "interrupted: the same command goes on" in started.communicate(timeout=PATIENCE)[1]
-    assert started.returncode == 1 and not processes_below(runs)
+    assert started.returncode == 1 and not processes_in(runs)
     [log] = runs.rglob("*.jsonl")
     assert json.loads(log.read_text().splitlines()[-1])["status"] == "interrupted"

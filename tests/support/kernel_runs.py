@@ -88,6 +88,11 @@ def read_processes():
     return found
 
 
+def processes_in(folder):
+    """Those whose working directory is in a folder, or below it."""
+    return [process for process in read_processes() if process.folder.is_relative_to(folder)]
+
+
 def rank_processes(kernel, log):
     """{rank: process number} of the kernel that writes this log."""
     found = {}
