@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which methods and loops of a pattern still fit into its share of the run's time budget: from its loops so far and
  * from the times of other patterns, by the arithmetic of loop.h. Rank 0 decides for all. */
-#ifndef B_EFF_BUDGET_H
-#define B_EFF_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ struct decision decide(const struct request *request, const struct course course
  * shortest length. */
 struct decision decide_latency(const struct request *request, const struct course courses[METHODS],
                                const struct known *known, const struct allowance *allowance);
-
-#endif

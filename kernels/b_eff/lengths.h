@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The 21 message lengths of b_eff (paper, section 4): thirteen powers of two, then eight up to L_max. */
-#ifndef B_EFF_LENGTHS_H
-#define B_EFF_LENGTHS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ int64_t longest_message(int64_t memory_per_process_bytes);
 
 /* 1, 2, 4, ... 4096 byte and round(4096 a^k), k = 1..8, with 4096 a^8 = l_max. */
 void message_lengths(int64_t l_max, int64_t lengths[LENGTHS]);
-
-#endif

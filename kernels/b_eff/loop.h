@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often an exchange is repeated in a timed loop, and which methods still fit into the run's time budget. Pure
  * arithmetic on measured times; rank 0 decides, see budget.c. */
-#ifndef B_EFF_LOOP_H
-#define B_EFF_LOOP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ extern const char *const reduction_names[REDUCTIONS]; /* as in the log; NULL for
  * length under each reduction, `reserve_seconds` the minimum cost of the rest of the pattern. */
 enum reduction choose_reduction(const double cost_seconds[REDUCTIONS], double reserve_seconds, double left_seconds,
                                 enum reduction harshest);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measurement: every pattern, message length and method, and all of it again in each repetition, so that a
  * disturbance of some seconds affects only one repetition. Every byte is checked. */
-#ifndef B_EFF_MEASURE_H
-#define B_EFF_MEASURE_H
+#pragma once
 
 #include "request.h"
 
@@ -15,5 +14,3 @@ struct summary {
 /* Measures all patterns and writes the results to the log. `summaries`: one per pattern. False if the run has exceeded
  * its time and stopped. Collective. */
 bool measure(struct run *run, const struct request *request, struct loops *loops, struct summary *summaries);
-
-#endif

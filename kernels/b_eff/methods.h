@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The methods by which a pattern's messages are exchanged (paper, section 4). One row of a table per method. Everything
  * that a method requires is prepared once per pattern or before a loop, so that only its MPI calls are timed. */
-#ifndef B_EFF_METHODS_H
-#define B_EFF_METHODS_H
+#pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -59,5 +58,3 @@ extern const struct method methods[METHODS + 1]; /* ended by a row without a nam
 /* Collective over `all`. `order` as for pattern_layout(). */
 struct exchange exchange_open(const struct pattern *pattern, MPI_Comm all, uint64_t seed, int *order);
 void exchange_close(struct exchange *exchange);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The communication patterns of b_eff (paper, section 4). A pattern is a pure function: from the number of processes
  * and a rank to the ranks with which that rank exchanges messages. No MPI communication here. */
-#ifndef B_EFF_PATTERNS_H
-#define B_EFF_PATTERNS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ struct layout pattern_layout(const struct pattern *pattern, int ranks, int rank,
 
 /* The log's description of the rings, null for patterns without rings. */
 json_t *rings_json(const struct pattern *pattern, int ranks);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is to be measured: the options and what follows from them, and the log's description of it. b_eff and
  * benchmarks that are built on its loops share it. */
-#ifndef B_EFF_REQUEST_H
-#define B_EFF_REQUEST_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -69,5 +68,3 @@ json_t *request_json(const struct request *request);
 /* The log's fields of a timed loop. Rank 0. */
 json_t *loop_json(int repetition, const struct pattern *pattern, int method, int64_t bytes, int64_t loop_length,
                   const struct result *result);
-
-#endif

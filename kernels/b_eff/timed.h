@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timed region: loops of exchanges through buffers that are larger than caches, and the check of every byte
  * received. */
-#ifndef B_EFF_TIMED_H
-#define B_EFF_TIMED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void loops_end(struct loops *loops);
  * data; a wrong byte ends the run. Collective over `exchange->all`. */
 struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
                         int64_t loop_length);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One pattern, measured: position, calls, sync. Only in patterns that are collective and driven by time do processes
  * agree while the clock runs (paper, section 5.4); otherwise each process stops by its own clock or count. */
-#ifndef B_EFF_IO_ACCESS_H
-#define B_EFF_IO_ACCESS_H
+#pragma once
 
 #include "loop.h"
 #include "methods.h"
@@ -39,5 +38,3 @@ struct result {
  */
 struct result access_pattern(const struct access *access, int64_t start, const struct pattern *pattern,
                              int64_t repetitions, struct problem *problem);
-
-#endif

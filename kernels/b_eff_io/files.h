@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a pattern type: opened before its patterns, closed after them. */
-#ifndef B_EFF_IO_FILES_H
-#define B_EFF_IO_FILES_H
+#pragma once
 
 #include "layout.h"
 #include "state.h"
@@ -25,5 +24,3 @@ void close_files(struct step *now, struct files *files);
 
 /* Removes them, so that the next ones are new. */
 void remove_files(const struct step *now);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI_Info hints from a file in libconfig's syntax: a list `hints` of groups, each with `set = { name = "value"; ... }`
  * and optionally `method`, `type` and `chunk`, to which it is limited. Later groups override earlier ones. */
-#ifndef B_EFF_IO_HINTS_H
-#define B_EFF_IO_HINTS_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ MPI_Info hints_for(const struct hints *hints, const char *method, const char *ty
 
 /* Whether some hints are limited to this chunk. */
 bool hints_name_chunk(const struct hints *hints, const char *method, const char *type, int64_t chunk_bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many calls a process makes before the clock is read again, and when a pattern ends (paper, section 5.4;
  * docs/b_eff_io_run.md). Pure arithmetic; access.c reads the clock and agrees. */
-#ifndef B_EFF_IO_LOOP_H
-#define B_EFF_IO_LOOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ int64_t next_batch(const struct limits *limits, const struct course *course, enu
 
 /* For a process that decides alone: the calls until it reads its clock again. One if the pattern has a time limit. */
 int64_t next_round(const struct limits *limits, const struct course *course, enum ending *ending);
-
-#endif

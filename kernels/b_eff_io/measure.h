@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measurement: loops over access methods, partitions, pattern types and patterns (paper, section 6). */
-#ifndef B_EFF_IO_MEASURE_H
-#define B_EFF_IO_MEASURE_H
+#pragma once
 
 #include "request.h"
 #include "run.h"
@@ -9,5 +8,3 @@
 
 /* The whole measurement, in files of the scratch directory; writes the log. Collective over MPI_COMM_WORLD. */
 void measure(struct run *run, const struct request *request, struct summary *summary);
-
-#endif

@@ -2,8 +2,7 @@
 /* How data is accessed: a row of a table per access method (initial write, rewrite, read) and a row per pattern type
  * (paper, section 5.1 and figure 1). stream_position() prepares everything that an access requires, so that only its
  * MPI call is timed. */
-#ifndef B_EFF_IO_METHODS_H
-#define B_EFF_IO_METHODS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -61,5 +60,3 @@ int stream_position(struct stream *stream, const struct pattern_type *type, cons
 
 /* Frees what stream_position() created. */
 void stream_release(struct stream *stream);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The patterns of b_eff_io (paper, table 2) as one table, and their arithmetic: partitions, M_PART, the size-driven
  * counts and the segment. Pure functions; no file is accessed here. */
-#ifndef B_EFF_IO_PATTERNS_H
-#define B_EFF_IO_PATTERNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ int64_t size_driven_count(const struct pattern list[PATTERNS], int number, const
  * sum without rounding. */
 int64_t segment_bytes(const struct pattern list[PATTERNS], enum type_number type, const int64_t repetitions[PATTERNS],
                       int64_t alignment_bytes, int64_t *used_bytes);
-
-#endif

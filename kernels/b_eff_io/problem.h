@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A problem on one process, until all processes know of it. */
-#ifndef B_EFF_IO_PROBLEM_H
-#define B_EFF_IO_PROBLEM_H
+#pragma once
 
 #include <mpi.h>
 
@@ -13,5 +12,3 @@ struct problem {
 
 /* Notes an MPI error of the operation `what` with a remedy; an earlier problem is kept. */
 void note_problem(struct problem *problem, int code, const char *what);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records of the log (docs/log.md). */
-#ifndef B_EFF_IO_RECORDS_H
-#define B_EFF_IO_RECORDS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -38,5 +37,3 @@ json_t *process_times_json(const struct subject *subject, int number, json_t *ca
 
 /* Takes ownership of `servers`, which layout_json() made. */
 json_t *layout_record_json(const struct subject *subject, json_t *servers);
-
-#endif

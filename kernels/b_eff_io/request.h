@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is to be measured: the checked options, and what follows from them without a measurement. */
-#ifndef B_EFF_IO_REQUEST_H
-#define B_EFF_IO_REQUEST_H
+#pragma once
 
 #include "filesystem.h"
 #include "hang.h"
@@ -78,5 +77,3 @@ int64_t calls_of_space(const struct request *request, const struct pattern *patt
 /* Calls of a size-driven pattern: size_driven_count(), at most calls_of_space(). */
 int64_t size_driven_calls(const struct request *request, int number, int processes,
                           const int64_t repetitions[PATTERNS]);
-
-#endif

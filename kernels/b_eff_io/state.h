@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the measurement: for the whole run, and of what is being measured now. */
-#ifndef B_EFF_IO_STATE_H
-#define B_EFF_IO_STATE_H
+#pragma once
 
 #include "access.h"
 #include "progress.h"
@@ -66,5 +65,3 @@ void wait_for_all(void);
 
 /* Ends the run if any process of the partition has a problem. Collective over the partition. */
 void stop_on_problem(const struct step *now, struct problem *problem);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rank 0 keeps for the table at the terminal. */
-#ifndef B_EFF_IO_SUMMARY_H
-#define B_EFF_IO_SUMMARY_H
+#pragma once
 
 #include "methods.h"
 
@@ -9,5 +8,3 @@ struct summary {
     double bytes[MOST_PARTITIONS][METHODS][TYPES], seconds[MOST_PARTITIONS][METHODS][TYPES];
     int overruns; /* measurements that left out calls so that the run ends in time */
 };
-
-#endif

@@ -2,8 +2,7 @@
 /* The memory buffer of accesses, and its content. Calls walk through the buffer, so that data does not come from a
  * processor cache. The data of a pattern repeats after a period of which no power of two, no stripe and no 32-bit
  * overflow is a multiple, so that data at the wrong place is detected. */
-#ifndef B_EFF_IO_WALK_H
-#define B_EFF_IO_WALK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void walk_wipe(struct walk *walk, int64_t calls, int64_t call_bytes);
  * first one in the call. */
 size_t walk_count_wrong(const struct walk *walk, int64_t call, int64_t call_bytes, uint32_t source,
                         int64_t *first_wrong);
-
-#endif

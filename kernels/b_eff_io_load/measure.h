@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measurement under load: a few patterns on the victims without load, with each kind of load, and without load
  * after each, on the same nodes. */
-#ifndef B_EFF_IO_LOAD_MEASURE_H
-#define B_EFF_IO_LOAD_MEASURE_H
+#pragma once
 
 #include "plan.h"
 #include "run.h"
@@ -10,5 +9,3 @@
 /* Measures everything that is planned, in files of the scratch directory, and writes it to the log; prints a table on
  * rank 0. Collective over MPI_COMM_WORLD. */
 void measure(struct run *run, const struct plan *plan);
-
-#endif

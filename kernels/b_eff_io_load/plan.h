@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is measured under load: a few patterns of b_eff_io, again and again, with and without load. Pure functions of
  * the plan. */
-#ifndef B_EFF_IO_LOAD_PLAN_H
-#define B_EFF_IO_LOAD_PLAN_H
+#pragma once
 
 #include "load.h"
 #include "request.h"
@@ -36,5 +35,3 @@ int64_t least_bytes(const struct plan *plan);
 
 /* The log's plan. Rank 0. */
 json_t *plan_json(const struct plan *plan);
-
-#endif

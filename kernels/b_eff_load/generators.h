@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that generate load: each sends messages to others, several at once, until it is stopped. */
-#ifndef B_EFF_LOAD_GENERATORS_H
-#define B_EFF_LOAD_GENERATORS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@
  * `load->generators` to which all send in an incast, and which sends to all in a broadcast. Messages have `bytes`. */
 struct traffic generate(const struct load *load, enum load_kind kind, int root, const struct loops *loops,
                         int64_t bytes);
-
-#endif

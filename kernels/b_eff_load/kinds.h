@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of load beside b_eff's patterns. */
-#ifndef B_EFF_LOAD_KINDS_H
-#define B_EFF_LOAD_KINDS_H
+#pragma once
 
 #include "load.h"
 
@@ -16,5 +15,3 @@ int64_t load_message_bytes(int64_t l_max);
 
 /* The log's description. Rank 0. */
 json_t *load_kinds_json(const struct load *load, int64_t l_max);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other use of the processors of the run's nodes: by other programs, and by other virtual machines (steal time). It is
  * measured from the opening of the log to its end, so that activity before the run does not count. */
-#ifndef COFFEECUP_ACTIVITY_H
-#define COFFEECUP_ACTIVITY_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ struct processor_time processor_time_now(void);
  * rank on this rank's node. Collective over MPI_COMM_WORLD; NULL on all ranks except 0, and on all ranks if a node
  * could not measure it. */
 json_t *activity_json(const struct processor_time *start, int leader, double elapsed_seconds);
-
-#endif

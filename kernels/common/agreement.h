@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agreements of all processes, and their cost. Used between timed regions, never inside. */
-#ifndef COFFEECUP_AGREEMENT_H
-#define COFFEECUP_AGREEMENT_H
+#pragma once
 
 #include <jansson.h>
 #include <mpi.h>
@@ -21,5 +20,3 @@ int agree_on_reason(MPI_Comm comm, char *reason, size_t bytes);
 
 /* The fields of the log's `overhead` record: the cost of a clock reading, a barrier and an agreement. Collective. */
 json_t *measure_overhead(MPI_Comm comm);
-
-#endif

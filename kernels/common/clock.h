@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock of logs and of everything else without MPI. */
-#ifndef COFFEECUP_CLOCK_H
-#define COFFEECUP_CLOCK_H
+#pragma once
 
 #include <sys/syscall.h>
 #include <time.h>
@@ -40,5 +39,3 @@ static inline void utc_now(char text[UTC_BYTES])
     struct tm utc;
     strftime(text, UTC_BYTES, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times of the same work by two clocks: the one that measures, which is a function of a library, and the time of day
  * (clock.h). A library that shows shorter times only now and then does not show them here. */
-#ifndef COFFEECUP_CLOCKS_H
-#define COFFEECUP_CLOCKS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -11,5 +10,3 @@ void clocks_add(const char *phase, double measured_seconds, double by_day);
 
 /* The field `phases` of the record `clocks`. */
 json_t *clocks_json(void);
-
-#endif

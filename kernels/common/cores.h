@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processors of a node, by Linux's numbers: those that a process may use, those of its job, and all of them. */
-#ifndef COFFEECUP_CORES_H
-#define COFFEECUP_CORES_H
+#pragma once
 
 #include <mpi.h>
 #include <sched.h>
@@ -36,5 +35,3 @@ void processor_model(const char *path, char *model, size_t size);
 
 /* The set as text for the log, such as "0-3,8". */
 json_t *cores_json(const struct core_set *cores);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files in which the operating system counts. */
-#ifndef COFFEECUP_COUNTER_FILES_H
-#define COFFEECUP_COUNTER_FILES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -11,5 +10,3 @@
  * not state it. A value is the number, or "forbidden" or "unreadable" (no number from 0 to 2^63 - 1). A counter without
  * files is not in the object. `root` comes before all paths, "" on a machine. */
 json_t *counter_files_read(const char *root, bool only_energy);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counters of a node that a run reads before and after it: a row each. docs/counter-list.md has the same rows with
  * their units, wrap-around, permissions and sources; postprocess/logs/counter_kinds.py says what a difference means. */
-#ifndef COFFEECUP_COUNTER_ROWS_H
-#define COFFEECUP_COUNTER_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ struct counter_row {
 
 /* Ended by a row without a name. */
 extern const struct counter_row counter_rows[];
-
-#endif

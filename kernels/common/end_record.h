@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log's last record, written without a JSON library: by a signal handler, and by the keeper of a run that has
  * ended. */
-#ifndef COFFEECUP_END_RECORD_H
-#define COFFEECUP_END_RECORD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ size_t end_record(char line[END_RECORD_BYTES], const struct end *end);
  * snprintf(). */
 char *put_text(char *at, const char *text);
 char *put_number(char *at, long number);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environment variables that affect MPI libraries, and those that COFFEECUP_COMPARED names. */
-#ifndef COFFEECUP_ENVIRONMENT_H
-#define COFFEECUP_ENVIRONMENT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -11,5 +10,3 @@ json_t *steering_environment(void);
 /* Rank 0: the names of those that some process lacks, or has with another value than rank 0; [] on the others.
  * Collective over MPI_COMM_WORLD. */
 json_t *differing_environment(void);
-
-#endif

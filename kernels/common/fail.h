@@ -2,8 +2,7 @@
 /* How a kernel stops on errors. A run may fail on a single rank (fail); a request is refused by all ranks together
  * (refuse). The result of every MPI call goes through MPI_CHECK, so that an error of the library gives one clear line
  * and a closed log. */
-#ifndef COFFEECUP_FAIL_H
-#define COFFEECUP_FAIL_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ static inline void check_mpi(int code, const char *call, const char *file, int l
     if (code != MPI_SUCCESS)
         report_mpi_error(code, call, file, line);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that generate load on a file system: each writes or reads a file of its own, or both, until it is
  * stopped. */
-#ifndef COFFEECUP_FILE_LOAD_H
-#define COFFEECUP_FILE_LOAD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct filesystem file_load_describe(const struct run *run, const char *director
  * whole rounds, from the end of the first to the end of the last one. After an error the process waits until it is
  * stopped, and `reason` says what happened. */
 struct traffic file_load_generate(struct file_load *files, const struct load *load);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file system under test: its parameters, size and free space. */
-#ifndef COFFEECUP_FILESYSTEM_H
-#define COFFEECUP_FILESYSTEM_H
+#pragma once
 
 #include <jansson.h>
 #include <limits.h>
@@ -48,5 +47,3 @@ json_t *filesystem_json(const struct filesystem *filesystem);
 /* Refuses the run, with the sentence `remedy`, if all processes together cannot write `bytes` here. Collective. */
 void filesystem_check_space(const struct filesystem *filesystem, int ranks_on_node, int ranks, int64_t bytes,
                             const char *remedy);
-
-#endif

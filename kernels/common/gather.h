@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who the processes are, and values of all of them or of all nodes on rank 0. Never called while a clock runs. */
-#ifndef COFFEECUP_GATHER_H
-#define COFFEECUP_GATHER_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void *gather(MPI_Comm comm, const void *mine, size_t bytes);
 /* The same of all processes, but only the values of the nodes' first processes. `nodes` becomes their number, 0 on
  * ranks other than 0. */
 void *gather_from_nodes(int leader, const void *mine, size_t bytes, int *nodes);
-
-#endif

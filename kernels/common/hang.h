@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run in which nothing moves any more. The keepers of the nodes notice it, write down where each process is, and end
  * the run (see keeper.h). */
-#ifndef COFFEECUP_HANG_H
-#define COFFEECUP_HANG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void hang_end_launcher(void);
 
 /* Keeper: the log's last record with its newline, to be freed with free(); NULL without memory. */
 char *hang_end(long sequence, double elapsed_seconds);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that a user names: only regular ones are read, because a device or a pipe may never end. */
-#ifndef COFFEECUP_INPUT_FILE_H
-#define COFFEECUP_INPUT_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -18,5 +17,3 @@ const char *input_read(const char *path, size_t most_bytes, char *text, size_t *
 /* Finds a file that belongs to the program: in one of the NULL-terminated places, relative to the folder of the
  * executable. If it is there, `path` becomes its path. */
 bool input_find_included(const char *const *places, const char *file, char path[PATH_MAX]);
-
-#endif

@@ -2,8 +2,7 @@
 /* SIGTERM and SIGINT (from a user, a scheduler, or ReFrame's time limit) close the log as `interrupted`. The handler
  * itself writes the end record with calls that are safe in a handler, because the launcher's SIGKILL may follow sooner
  * than one exchange of large messages is complete. */
-#ifndef COFFEECUP_INTERRUPT_H
-#define COFFEECUP_INTERRUPT_H
+#pragma once
 
 /* From now on, an interruption appends the end record to `file` (start_seconds of CLOCK_MONOTONIC). */
 void interrupt_watch(int file, double start_seconds);
@@ -20,5 +19,3 @@ void interrupt_clean_with(void (*clean)(void));
 
 /* The log is closed: an interruption writes nothing any more. Unblocks signals. */
 void interrupt_forget(void);
-
-#endif

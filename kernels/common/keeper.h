@@ -2,8 +2,7 @@
 /* A process that is killed (SIGKILL from a launcher that lost another process or was killed itself, out of memory, a
  * crash) cannot close its log or remove its files. A keeper is a small process beside the first rank of each node that
  * does both after the end of that rank. */
-#ifndef COFFEECUP_KEEPER_H
-#define COFFEECUP_KEEPER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void keeper_remove(const struct own_directory *own);
 
 /* Must be called first in main(): if this process is a keeper, does its work and ends it; otherwise returns. */
 void keeper_main(int argc, char **argv);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Histogram of times: 32 bins for each power of two of nanoseconds, single nanoseconds below 64. From 32 ns on,
  * half the width of a bin is at most 1/64 of its middle. */
-#ifndef COFFEECUP_LATENCY_H
-#define COFFEECUP_LATENCY_H
+#pragma once
 
 #include <jansson.h>
 #include <mpi.h>
@@ -28,5 +27,3 @@ void latency_gather(struct latency *latency, MPI_Comm comm);
 
 /* The fields of the log that describe a histogram with at least one time. */
 json_t *latency_json(const struct latency *latency);
-
-#endif

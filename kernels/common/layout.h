@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How files are spread over servers, where the file system tells: the bricks of GlusterFS, the stripes and targets of
  * Lustre and BeeGFS. */
-#ifndef COFFEECUP_LAYOUT_H
-#define COFFEECUP_LAYOUT_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ json_t *striping_json(MPI_Comm comm, const struct file_layout *mine, bool shared
  * list, in the order of the ranks. NULL on all ranks but 0, if the server of a process is unknown, and in runs whose
  * processes have no times of their own in the log (process_times.h). Collective over `comm`. */
 json_t *layout_json(const struct run *run, MPI_Comm comm, const char server[SERVER_BYTES]);
-
-#endif

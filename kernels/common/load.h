@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who does what in a run under load: a random share of the nodes are victims, whose processes are measured;
  * the processes of all other nodes generate the load. */
-#ifndef COFFEECUP_LOAD_H
-#define COFFEECUP_LOAD_H
+#pragma once
 
 #include <jansson.h>
 #include <mpi.h>
@@ -70,5 +69,3 @@ struct totals load_totals(const struct traffic *mine);
 
 /* Their fields in the log, except `cached_bytes`. */
 json_t *load_totals_json(const struct totals *totals);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log: JSON Lines, one record a line, written by rank 0 and complete after every record (docs/log.md).
  * On the other ranks the log is NULL and every function here does nothing. */
-#ifndef COFFEECUP_LOG_H
-#define COFFEECUP_LOG_H
+#pragma once
 
 #include "record.h"
 
@@ -26,5 +25,3 @@ int log_file(const struct log *log);
  * `rank` and `host`; NULL: no reason, and the log's SHA-256 is printed on standard output. Takes ownership of `cause`.
  * False if the record could not be written. */
 bool log_close(struct log *log, const char *status, json_t *cause);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ran where: the nodes of the run, their memory and cores, the MPI library and its settings. */
-#ifndef COFFEECUP_MACHINE_H
-#define COFFEECUP_MACHINE_H
+#pragma once
 
 #include <jansson.h>
 #include <mpi.h>
@@ -23,5 +22,3 @@ void host_name(char name[MPI_MAX_PROCESSOR_NAME]);
 
 /* Collective over MPI_COMM_WORLD. Requires memory in proportion to the number of ranks on rank 0 only. */
 struct machine machine_describe(void);
-
-#endif

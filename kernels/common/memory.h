@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory of a node, buffers whose pages exist before they are used in timed regions, and small allocations, which
  * never return NULL: without memory the run fails with a clear error. */
-#ifndef COFFEECUP_MEMORY_H
-#define COFFEECUP_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ char *copy_text(const char *text);
  * clear error. */
 char *buffer_allocate(size_t bytes);
 void buffer_free(char *buffer, size_t bytes);
-
-#endif

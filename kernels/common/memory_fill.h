@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Filling a share of each node's memory (--fill-memory), so that there is less room for the page cache. */
-#ifndef COFFEECUP_MEMORY_FILL_H
-#define COFFEECUP_MEMORY_FILL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ struct memory_fill memory_fill_begin(const struct machine *machine, int64_t perc
 /* Releases the memory, and writes the record `memory_fill`: what was filled, and how much of it was still resident.
  * Collective; does nothing if nothing was filled. */
 void memory_fill_end(const struct run *run, struct memory_fill *fill);
-
-#endif

@@ -3,8 +3,7 @@
  * The runtime libraries of the vendors are loaded when a kind is opened, so that no vendor's software is required to
  * build the kernels, and one executable serves every node. Functions return NULL, or the reason why they failed, in
  * static storage. */
-#ifndef COFFEECUP_MEMORY_KINDS_H
-#define COFFEECUP_MEMORY_KINDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ const char *memory_copy(int kind, char *to, const char *from, size_t bytes);
 
 /* Waits until the device has done everything that this process started. */
 const char *memory_synchronize(int kind);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of MPI-IO, and which implementation is in use, as far as that can be detected: results can differ by a factor
  * of several. Only in builds with MPI-IO. */
-#ifndef COFFEECUP_MPI_IO_H
-#define COFFEECUP_MPI_IO_H
+#pragma once
 
 #include <mpi.h>
 
@@ -16,5 +15,3 @@ json_t *hints_in_effect(MPI_File file);
 
 /* Writes the record `mpi_io`, once: which implementation of MPI-IO opened the file, "romio", "ompio" or null. */
 void mpi_io_log_component(struct log *log, MPI_File file);
-
-#endif

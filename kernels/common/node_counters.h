@@ -2,8 +2,7 @@
 /* What the nodes counted during the run: energy, errors and traffic of the network, ... (counter_rows.h). The first
  * process of each node reads the counters when the log was opened and when all is measured, so never in a timed region.
  * Values are logged as they are; postprocess subtracts them. */
-#ifndef COFFEECUP_NODE_COUNTERS_H
-#define COFFEECUP_NODE_COUNTERS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ void node_counters_follow(struct node_counters *counters);
  * becomes NULL without idle time. Releases what node_counters_begin() read. Collective over MPI_COMM_WORLD; NULL on all
  * ranks except 0. */
 json_t *node_counters_end(struct node_counters *counters, json_t **idle);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes of a run, numbered in the order of their first ranks, and their ranks. */
-#ifndef COFFEECUP_NODES_H
-#define COFFEECUP_NODES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ struct nodes {
 /* `leader` is the first rank on the calling rank's node. Collective. */
 struct nodes nodes_find(int leader);
 void nodes_free(struct nodes *nodes);
-
-#endif

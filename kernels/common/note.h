@@ -3,8 +3,7 @@
  * closes: a small file beside the log with the process's rank, host and message. An MPI message would not work: after a
  * failure nobody receives it, and some launchers kill rank 0 at once. A process that does not see rank 0's log (no
  * shared file system) leaves no note, and its message is in the run's output only. */
-#ifndef COFFEECUP_NOTE_H
-#define COFFEECUP_NOTE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ size_t note_form(char text[NOTE_BYTES], int rank, const char *host, const char *
 const char *note_path(void);
 const char *note_host(void);
 void note_adopt(const char *path, const char *host, bool takes);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command line options as a table: one row per option with its name, kind, variable and the sentence that `--help`
  * prints. The same table gives the `options` of the log, so that every option in effect is recorded. */
-#ifndef COFFEECUP_OPTIONS_H
-#define COFFEECUP_OPTIONS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -95,5 +94,3 @@ json_t *options_json(const struct option_row *rows);
 
 /* Parses "64KiB" and the like to bytes; -1 if it is not a size. */
 int64_t parse_size(const char *text);
-
-#endif

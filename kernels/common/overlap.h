@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other runs in the same directory under test, which disturb this one: each has a marked directory there (scratch.h).
  * Runs of other users cannot be recognised, because their directories cannot be read. */
-#ifndef COFFEECUP_OVERLAP_H
-#define COFFEECUP_OVERLAP_H
+#pragma once
 
 #include <jansson.h>
 
@@ -17,5 +16,3 @@ void overlap_look_at_marker(const char *path);
 
 /* The fields of the record `overlap`; NULL if no other run was noticed. */
 json_t *overlap_json(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files in the page cache of this process's node, and what of its memory is resident. */
-#ifndef COFFEECUP_PAGE_CACHE_H
-#define COFFEECUP_PAGE_CACHE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ int64_t page_cache_bytes(const char *path);
 /* How many bytes of page-aligned memory are in physical memory, not in swap space or on disk; -1 if that cannot be
  * determined. In whole pages. */
 int64_t resident_bytes(const void *memory, int64_t bytes);
-
-#endif

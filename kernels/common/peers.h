@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes of a node, in memory that they share, so that one that ends without a word is known: it was killed or
  * crashed. A process that ends by itself says so before; so a process that is late never takes others for killed. */
-#ifndef COFFEECUP_PEERS_H
-#define COFFEECUP_PEERS_H
+#pragma once
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -92,5 +91,3 @@ void peers_look(void);
 
 /* Keeper: the process that started this node's first rank, which is the launcher or its daemon, has ended. */
 bool peers_launcher_ended(void);
-
-#endif

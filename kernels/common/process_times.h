@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of single processes for the log, in compact form. In runs of many processes the log has one value for each
  * node, so that it stays small (docs/log.md). */
-#ifndef COFFEECUP_PROCESS_TIMES_H
-#define COFFEECUP_PROCESS_TIMES_H
+#pragma once
 
 #include <jansson.h>
 #include <mpi.h>
@@ -22,5 +21,3 @@ json_t *process_counts(const struct run *run, MPI_Comm comm, int64_t number);
 /* The largest of the values of each node's ranks, in the order of the nodes, at the begin of `values`; returns the
  * number of nodes. `leaders` has the first rank of each rank's node. */
 int largest_of_nodes(const int leaders[], double values[], int ranks);
-
-#endif

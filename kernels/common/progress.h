@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A progress line: rewritten in place if standard error is a terminal, otherwise printed every ten seconds at most, so
  * that a job's output stays short. Rank 0 only. */
-#ifndef COFFEECUP_PROGRESS_H
-#define COFFEECUP_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ struct progress progress_begin(const char *program);
 void progress_show(struct progress *progress, double share, double elapsed_seconds, const char *what);
 
 void progress_end(struct progress *progress);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What binds a run to its place, its time and its programs: who started it in which job, and the hashes of what ran.
  * Collected before the log is opened, never while anything is measured. */
-#ifndef COFFEECUP_PROVENANCE_H
-#define COFFEECUP_PROVENANCE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -17,5 +16,3 @@ json_t *provenance_json(void);
  * input files that options name, and the nodes on which another program or library runs than on that of rank 0.
  * `leader` is the first rank of this node. Collective; NULL on all ranks except 0, and in simulations. */
 json_t *files_json(const struct option_row *options, int leader);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random orders that a seed reproduces: each place is computed from its index, nothing is stored. */
-#ifndef COFFEECUP_RANDOM_H
-#define COFFEECUP_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ void random_shuffle(int *values, int count, uint64_t seed);
 
 /* The i-th number, 64 random bits, of a seed's sequence (splitmix64). */
 uint64_t random_number(uint64_t seed, uint64_t i);
-
-#endif

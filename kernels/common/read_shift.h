@@ -2,8 +2,7 @@
 /* Reading what another process has written (--read-shift), so that it does not come from the cache of the node that
  * wrote it. The processes take over the parts of others: in the order of nodes, each process reads the part of the one
  * that comes as many places after it as the largest node has processes, so that it is on another node. */
-#ifndef COFFEECUP_READ_SHIFT_H
-#define COFFEECUP_READ_SHIFT_H
+#pragma once
 
 #include <mpi.h>
 
@@ -22,5 +21,3 @@ const char *why_no_read_shift(int nodes);
 
 /* How a shift is named in the log: by what separates the reader from the writer. */
 const char *read_shift_name(int nodes);
-
-#endif

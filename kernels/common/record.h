@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of the log, and objects in them. A function for each type of value, so that the compiler checks the types. */
-#ifndef COFFEECUP_RECORD_H
-#define COFFEECUP_RECORD_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ json_t *text_json(const char *text);
 
 /* The same, null if there is no text. */
 json_t *text_or_null(const char *text);
-
-#endif

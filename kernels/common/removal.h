@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Removes a run's own directory and nothing else: immediately before the removal it is proved that this run created the
  * directory. */
-#ifndef COFFEECUP_REMOVAL_H
-#define COFFEECUP_REMOVAL_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -29,5 +28,3 @@ bool is_own_directory(int directory, const struct own_directory *own);
  * directory of that name and owner. Returns true if nothing is left to do (removed, gone, or not the run's), false if
  * something in it cannot be removed yet. Like the two functions above, safe in a signal handler. */
 bool remove_own_directory(const struct own_directory *own);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run from MPI_Init to MPI_Finalize, the same for every kernel: begin, check the request, open the log, measure, end.
  */
-#ifndef COFFEECUP_RUN_H
-#define COFFEECUP_RUN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -54,5 +53,3 @@ void run_print_score_command(const char *log);
 
 /* Closes the log as complete and finalizes MPI; returns the exit status. */
 int run_end(struct run *run);
-
-#endif

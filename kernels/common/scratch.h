@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The run's own directory for the files under test. It is removed at the end of the run, however that ends: complete,
  * failed, interrupted or killed. */
-#ifndef COFFEECUP_SCRATCH_H
-#define COFFEECUP_SCRATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ void scratch_path(char *path, size_t path_bytes, const char *name);
 
 /* At the normal end: removes the directory with its contents, unless it is kept. Collective; call before run_end(). */
 void scratch_remove(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256, for hashes in the log: OpenSSL's libcrypto, which has the instructions of all processors. */
-#ifndef COFFEECUP_SHA256_H
-#define COFFEECUP_SHA256_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ void sha256_end(EVP_MD_CTX *sha256, char hex[SHA256_HEX_BYTES]);
 
 /* The hash of a file's content; false if it cannot be read. */
 bool sha256_of_file(const char *path, char hex[SHA256_HEX_BYTES]);
-
-#endif

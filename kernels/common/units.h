@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binary multiples of a byte, and the lesser and greater of two numbers. */
-#ifndef COFFEECUP_UNITS_H
-#define COFFEECUP_UNITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ static inline int64_t greater(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* The functions of the vendors' runtime libraries that memory_kinds.c calls, declared as in the vendors' headers, which
  * are not required to build. A test compiles these declarations together with the vendors' headers. Enumerations are
  * `unsigned`, as compilers represent them. */
-#ifndef COFFEECUP_VENDOR_CALLS_H
-#define COFFEECUP_VENDOR_CALLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -161,5 +160,3 @@ struct level_zero_calls {
 struct ucx_calls {
     UCX_CALLS(UCX_POINTER)
 };
-
-#endif

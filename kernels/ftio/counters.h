@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hardware counters (perfex in the paper): cycles and floating-point operations of this process, if the system permits
  * and the counts are plausible. */
-#ifndef FTIO_COUNTERS_H
-#define FTIO_COUNTERS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void counters_stop(struct counters *counters);
 /* The log's `counters` between the last start and stop, summed over the processes; null with a reason for counters that
  * are not available. Collective. */
 json_t *counters_json(struct counters *counters);
-
-#endif

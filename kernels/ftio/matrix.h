@@ -5,8 +5,7 @@
  *   A[p,q] = e^(2 pi I p/N) + e^(2 pi I q/N) + [q = p+1 mod N] + [p = 0 and q = 1]
  *   F[u,v] = e^(-2 pi I v/N) + N e^(-2 pi I v/N) [u+v = 0 mod N] + N^2 ([u=1,v=0] + [u=0,v=1])
  */
-#ifndef FTIO_MATRIX_H
-#define FTIO_MATRIX_H
+#pragma once
 
 #include <complex.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void compare_row(const double complex *computed, const double complex *expected,
  * epsilon were observed there for N from 32 to 2048, far smaller ones elsewhere. An element of a wrong row differs by
  * at least 2 pi / N. */
 double tolerated_difference(int64_t width);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the requested number of transforms and writes the measurements to the log. */
-#ifndef FTIO_MEASURE_H
-#define FTIO_MEASURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct summary {
 
 /* Fails if the result of a transform is wrong, after its measurements were logged. Collective. */
 void measure(struct run *run, const struct request *request, struct summary *summary);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time goes: every second of a process between the start and the end of a repetition belongs to one activity
  * of one stage. The clock is read once at the end of each activity, where the next one begins. */
-#ifndef FTIO_PHASES_H
-#define FTIO_PHASES_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ struct phase_sums phases_sum(const struct phases *phases);
 /* Writes a `measurement` record for each stage and activity that occurred on any process, with the times of single
  * processes where an activity has them. Collective. */
 void phases_log(const struct phases *phases, const struct run *run, int64_t repetition);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sizes of FTIO (paper, sections 3.3 and 5.5): from the input parameter i and c processes, N = i^2 c. */
-#ifndef FTIO_SIZES_H
-#define FTIO_SIZES_H
+#pragma once
 
 #include <complex.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ int64_t automatic_input(int64_t processes, int64_t multiple);
 /* The lowest valid input parameter whose matrix has at least this many bytes, and which has no other prime factors than
  * 2, 3, 5 and those of c, so that FFTs on different numbers of processes are similar (paper, section 5.3.3). */
 int64_t input_for_bytes(int64_t bytes, int64_t processes, int64_t multiple);
-
-#endif

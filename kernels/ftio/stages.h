@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The algorithm of FTIO (paper, sections 3.4 to 3.7). What a stage reads, computes, sends and writes, and in which
  * order, is fixed, because it defines the benchmark. Only rows, Mini-Squares and one exchange buffer are in memory. */
-#ifndef FTIO_STAGES_H
-#define FTIO_STAGES_H
+#pragma once
 
 #include <complex.h>
 #include <fftw3-mpi.h>
@@ -37,5 +36,3 @@ extern void (*const stage_functions[STAGES])(struct transform *);
 struct transform transform_prepare(const struct sizes *sizes, int rank, const struct storage *storage,
                                    int64_t exchange_bytes);
 void transform_free(struct transform *transform);
-
-#endif

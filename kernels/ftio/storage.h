@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the matrix is stored. Every process owns one column of Squares: a strip of N rows and i^2 columns. A storage
  * method is a row of a table. */
-#ifndef FTIO_STORAGE_H
-#define FTIO_STORAGE_H
+#pragma once
 
 #include <complex.h>
 #include <limits.h>
@@ -48,5 +47,3 @@ enum { DIRECT_ALIGNMENT = 512 };
 
 /* No file is created before open. */
 struct storage storage_prepare(const struct storage_method *method, const struct sizes *sizes, int rank, bool direct);
-
-#endif

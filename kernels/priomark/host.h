@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The implementation of priomark.h: the run that sub-benchmarks get, the cases that they add, and the values that they
  * note. */
-#ifndef PRIOMARK_HOST_H
-#define PRIOMARK_HOST_H
+#pragma once
 
 #include "latency.h"
 #include "layout.h"
@@ -60,5 +59,3 @@ extern const char *const operation_names[PRIOMARK_OPERATIONS];
 /* The time between these two, in which data is prepared or checked, does not count. Called between begin and end. */
 void host_pause(struct priomark *run);
 void host_resume(struct priomark *run);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans and measures the cases of a workload one by one, and writes the log. */
-#ifndef PRIOMARK_MEASURE_H
-#define PRIOMARK_MEASURE_H
+#pragma once
 
 #include "host.h"
 
@@ -16,5 +15,3 @@ json_t *plan_cases_json(const struct priomark *host);
 
 /* Measures the cases; `results` has one entry per case. Collective. */
 void measure(struct priomark *host, struct result *results);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What PRIOMark offers to its sub-benchmarks. How they access storage is in priomark_interface.h. "Collective" means
  * that all processes call it, in the same order. Bytes and seconds, nothing else. */
-#ifndef PRIOMARK_H
-#define PRIOMARK_H
+#pragma once
 
 #include <time.h>
 
@@ -121,5 +120,3 @@ void priomark_evict(struct priomark *run, const char *path);
 
 /* Ends the run with one line; the log is closed as failed. On any process. */
 void priomark_fail(struct priomark *run, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
-
-#endif

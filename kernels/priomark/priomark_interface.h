@@ -9,8 +9,7 @@
  * The shared object defines one `const struct priomark_interface priomark_interface`. The functions at the end of this
  * file belong to the program that loads it. A function of the table that fails calls priomark_stop(); one that returns
  * has done everything that was requested. "Collective" means that all processes call it, in the same order. */
-#ifndef PRIOMARK_INTERFACE_H
-#define PRIOMARK_INTERFACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,6 +105,4 @@ void priomark_stop(const struct priomark_file *file, const char *what, const cha
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

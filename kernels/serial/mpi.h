@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of MPI that a run of one process requires, for builds on machines without MPI. It contains only what
  * kernels/common calls; a call that makes no sense for one process does not compile. */
-#ifndef COFFEECUP_SERIAL_MPI_H
-#define COFFEECUP_SERIAL_MPI_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int
                   MPI_Comm comm);
 int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);
 int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status);
-
-#endif

@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 EVIDENCE = HERE.parents[1] / "tests" / "evidence"
 KERNELS = {name: HERE / f"bench_{name}.py" for name in ("b_eff", "b_eff_io", "ftio", "priomark")}
-OTHERS = {name: EVIDENCE / f"bench_{name}.py" for name in ("history", "results")}
+OTHERS = {name: EVIDENCE / f"bench_{name}.py" for name in ("history", "check_history")}
 
 
 def run_all(commands):
@@ -26,7 +26,7 @@ def run_all(commands):
         ends[name] = subprocess.run(command, check=False).returncode, time.monotonic() - start
     print("\n=== all ===")
     for name, (code, seconds) in ends.items():
-        print(f"{name:<10} {'passed' if code == 0 else f'failed with exit code {code}'} after {seconds:.0f} s")
+        print(f"{name:<13} {'passed' if code == 0 else f'failed with exit code {code}'} after {seconds:.0f} s")
     return int(any(code != 0 for code, _ in ends.values()))
 
 

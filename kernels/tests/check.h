@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that a test program requires: counted conditions, and a status for CTest. */
-#ifndef COFFEECUP_TESTS_CHECK_H
-#define COFFEECUP_TESTS_CHECK_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ static int checks_status(void)
     printf("%ld of %ld conditions hold\n", checks_done - checks_failed, checks_done);
     return checks_done == 0 || checks_failed > 0;
 }
-
-#endif

@@ -39,7 +39,7 @@ class ContractError(ValueError):
         super().__init__(f"{printable(', '.join(where))}: {printable(problem)}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Clause:
     """What one metric must reach. `floor` and `ceiling` are in `unit`, None if there is no such bound. `variation` is
     the largest coefficient of variation, `least_of_median` and `most_of_median` are bounds of every run; all three in
@@ -61,8 +61,8 @@ class Clause:
     hosts: int | None
     directory: str | None
     filesystem: str | None
-    floor: float | None
-    ceiling: float | None
+    floor: float | None = None
+    ceiling: float | None = None
     official: bool
     repetitions: int
     statistic: str
@@ -312,29 +312,14 @@ def check_bounds(path: Path, root: yaml.Node, place: list, content: dict) -> Non
 
 
 def clause_of(content: dict, at_least: float | None) -> Clause:
-    filesystem = content.get("file_system", {})
-    return Clause(
-        name=content["clause"],
-        hosts=content["size"].get("hosts"),
-        processes=content["size"]["processes"],
-        directory=filesystem.get("directory"),
-        filesystem=filesystem.get("type"),
-        floor=content.get("floor"),
-        ceiling=content.get("ceiling"),
-        variation=content.get("variation"),
-        least_of_median=content.get("every_run", {}).get("least"),
-        most_of_median=content.get("every_run", {}).get("most"),
-        forbidden=tuple(content.get("forbidden", ())),
-        workload_sha256=content.get("workload_sha256"),
-        interface_sha256=tuple(content.get("interface_sha256", ())),
-        evidence=content.get("evidence", LOG),
-        guard_band=content.get("guard_band", 0.0),
-        at_least=content.get("at_least", at_least),
-        sequential=content.get("sequential", False),
-        parameters={name: str(value) for name, value in content.get("parameters", {}).items()},
-        excluded_nodes={excluded["node"]: excluded["reason"] for excluded in content.get("excluded_nodes", [])},
-        **{
-            key: content[key]
-            for key in ("benchmark", "metric", "unit", "system", "partition", "official", "repetitions", "statistic")
-        },
-    )
+    """The clause of a valid entry; most keys are fields."""
+    size, files, every = (content.get(key, {}) for key in ("size", "file_system", "every_run"))
+    fields: dict[str, Any] = {key: value for key, value in content.items() if key in Clause.__dataclass_fields__}
+    fields |= {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
+    fields |= {"name": content["clause"], "hosts": size.get("hosts"), "processes": size["processes"]}
+    fields |= {"directory": files.get("directory"), "filesystem": files.get("type")}
+    fields |= {"least_of_median": every.get("least"), "most_of_median": every.get("most")}
+    fields["at_least"] = content.get("at_least", at_least)
+    fields["parameters"] = {name: str(value) for name, value in content.get("parameters", {}).items()}
+    fields["excluded_nodes"] = {each["node"]: each["reason"] for each in content.get("excluded_nodes", [])}
+    return Clause(**fields)

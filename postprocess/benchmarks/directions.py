@@ -12,8 +12,7 @@ import re
 from coffeecup.postprocess.benchmarks.benchmark import Better
 
 TIME = re.compile(
-    r"[munpµμ]?s|[munµμ]?secs?|(milli|micro|nano)?seconds?|mins?|minutes?|h|hrs?|hours?|d|days?",
-    re.IGNORECASE,
+    r"[munpµμ]?s|[munµμ]?secs?|(milli|micro|nano)?seconds?|mins?|minutes?|h|hrs?|hours?|d|days?", re.IGNORECASE
 )
 DATA = r"b|bit|bits|byte|bytes"
 WORK = (

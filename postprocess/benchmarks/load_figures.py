@@ -10,9 +10,7 @@ from coffeecup.postprocess.benchmarks.load_metrics import ENDS
 from coffeecup.postprocess.benchmarks.load_section import with_ends
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.show import plots
-from coffeecup.postprocess.show.plots import BLUE, GREEN, ORANGE, VERMILION, Figure
-
-LOOKS = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))  # of the kinds of load, in their order
+from coffeecup.postprocess.show.plots import Figure
 
 
 def middle_half(groups) -> pd.DataFrame:
@@ -37,7 +35,7 @@ def impact_over_sizes(scores: list[Score], kinds: Sequence[str], name: str, labe
     ).sort_values("processes", kind="stable")
     with matplotlib.rc_context(plots.LOOK):
         drawn, [axes] = plots.canvas(8.6, 3.4)
-        for kind, (colour, marker) in zip(kinds, LOOKS):
+        for kind, (colour, marker) in zip(kinds, plots.LINES):
             shown = data[data["load"] == kind]
             if len(shown):
                 below, above = shown["factor"] - shown["factor_low"], shown["factor_high"] - shown["factor"]

@@ -39,8 +39,7 @@ class Assumptions:
         typer.Option(metavar="DATE", parser=begin_of, help="Ignore sessions of --history before (UTC)."),
     ] = None
     until: Annotated[
-        datetime | None,
-        typer.Option(metavar="DATE", parser=end_of, help="Ignore sessions of --history after (UTC)."),
+        datetime | None, typer.Option(metavar="DATE", parser=end_of, help="Ignore sessions of --history after (UTC).")
     ] = None
     noise: Annotated[
         Path | None,

@@ -137,8 +137,7 @@ Calibrate = Annotated[
     typer.Option(metavar="LOG", help="Log of one or two nodes of a similar machine; may be repeated."),
 ]
 OutputPage = Annotated[
-    Path,
-    typer.Option("--output", "-o", metavar="FILE", callback=can_be_written, help="The HTML file to write."),
+    Path, typer.Option("--output", "-o", metavar="FILE", callback=can_be_written, help="The HTML file to write.")
 ]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document instead; messages go to the standard error output.")

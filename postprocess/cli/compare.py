@@ -90,12 +90,10 @@ def compare(
     run_limit: RunLimit = None,
     sessions: Sides = None,
     benchmark: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="With --sessions: only this benchmark; may be repeated."),
+        list[str] | None, typer.Option(metavar="NAME", help="With --sessions: only this benchmark; may be repeated.")
     ] = None,
     folder: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="DIR", help="Folder of the runs; what began there goes on."),
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the runs; what began there goes on.")
     ] = Path("comparison"),
     figures: Figures = None,
     as_json: AsJson = False,

@@ -7,25 +7,22 @@ from typing import Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import AsJson, exit_codes, print_json
+from coffeecup.postprocess.cli.common import AsJson, as_usage, exit_codes, print_json
 
 
 @exit_codes({0: "written", 2: "wrong usage, or a site of this name exists"})
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new directory in site_configs/.")],
     directory: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="New directory to write instead; required outside a checkout."),
+        Path | None, typer.Option(metavar="DIR", help="New directory to write instead; required outside a checkout.")
     ] = None,
 ) -> None:
     """Inspect this machine and write site_configs/NAME. Every fact states its source; guesses are marked LOOK."""
     from coffeecup.site_configs.common.new import new_site
     from coffeecup.site_configs.common.tree import SiteError
 
-    try:
+    with as_usage(SiteError):
         written, uncertain = new_site(name, directory)
-    except SiteError as error:
-        raise typer.BadParameter(str(error)) from None
     for path in written:
         typer.echo(f"wrote {path}")
     for line in uncertain:
@@ -43,10 +40,8 @@ def overlay(
     from coffeecup.site_configs.common.overlay import make_overlay
     from coffeecup.site_configs.common.tree import SiteError
 
-    try:
+    with as_usage(SiteError):
         path, uncertain, missing = make_overlay(configuration, system)
-    except SiteError as error:
-        raise typer.BadParameter(str(error)) from None
     typer.echo(f"wrote {path}")
     for line in uncertain:
         typer.echo(f"look: {line}")

@@ -12,8 +12,7 @@ from coffeecup.postprocess.cli.common import AsJson, can_be_written, exit_codes,
 from coffeecup.postprocess.logs.paths import files_below
 
 DarshanLogs = Annotated[
-    list[Path],
-    typer.Argument(metavar="LOG...", help="Logs (*.darshan), or directories that are searched for logs."),
+    list[Path], typer.Argument(metavar="LOG...", help="Logs (*.darshan), or directories that are searched for logs.")
 ]
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", callback=can_be_written, help="The workload to write.")

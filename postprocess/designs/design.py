@@ -16,18 +16,14 @@ import msgspec
 
 from coffeecup.postprocess.designs import quantities
 from coffeecup.postprocess.designs.routes import Dragonfly, FatTree, Network, Torus
-from coffeecup.postprocess.logs import paths
-from coffeecup.postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
+from coffeecup.postprocess.logs import trees
 from coffeecup.postprocess.show.words import printable
 
 Whole = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
 Taper = Annotated[float, msgspec.Meta(ge=1, le=1000)]
 
 # What is assumed where an offer does not state it: (text, sentence)
-ASSUMED = {
-    "shared_memory": "100GB/s",
-    "memory_per_process": "2GiB",
-}
+ASSUMED = {"shared_memory": "100GB/s", "memory_per_process": "2GiB"}
 QUANTITIES = {
     "nic": quantities.bandwidth,
     "link": quantities.bandwidth,
@@ -134,10 +130,8 @@ def machine(name: str, fields: Mapping[str, Any]) -> Machine:
 def read_machines(path: Path) -> list[Machine]:
     """The designs of a YAML file, a mapping from names to their fields. Raises DesignError."""
     try:
-        content, _ = parsed(paths.content(path, LARGEST_FILE))
-    except OSError as error:
-        raise DesignError(printable(f"{path}: cannot be read: {error.strerror}")) from None
-    except TreeError as error:
+        content, _ = trees.read(path)
+    except trees.TreeError as error:
         raise DesignError(printable(f"{path}: {error}")) from None
     if not isinstance(content, dict) or not content or not all(isinstance(each, dict) for each in content.values()):
         raise DesignError(printable(f"{path}: not a mapping from names to designs; docs/predict.md shows one"))

@@ -208,9 +208,7 @@ class Torus:
             single = ~tie & (hops > 0) & (sum(each != 0 for each in steps) == 1)
             line = [start[single] for other, start in enumerate(starts) if other != dimension]
             found = max(
-                found,
-                self._along(dimension, line, starts[dimension][single], steps[dimension][single]),
-                key=_time,
+                found, self._along(dimension, line, starts[dimension][single], steps[dimension][single]), key=_time
             )
         return found
 

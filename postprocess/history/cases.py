@@ -34,28 +34,13 @@ RECORDED = {
     "num_cpus_per_task": "processors of a process",
 }
 # What ReFrame records of every test case besides the variables of the test.
-REPORTED = {
-    "build_jobid",
-    "build_stderr",
-    "build_stdout",
-    "environ",
-    "fail_phase",
-    "fail_reason",
-    "fail_severe",
-    "filename",
-    "fixture",
-    "job_completion_time",
-    "job_completion_time_unix",
-    "job_stderr",
-    "job_stdout",
-    "outputdir",
-    "partition",
-    "result",
-    "run_index",
-    "scheduler",
-    "session_uuid",
-    "uuid",
-}
+REPORTED = frozenset(
+    (
+        "build_jobid build_stderr build_stdout environ fail_phase fail_reason fail_severe filename fixture "
+        "job_completion_time job_completion_time_unix job_stderr job_stdout outputdir partition result run_index "
+        "scheduler session_uuid uuid"
+    ).split()
+)
 GIVEN = "given"  # the file system of a run with an explicit directory
 BUILD_FAILED = "fail_deps"  # ReFrame's result of a test whose fixture failed
 FAILURES = ("fail", BUILD_FAILED, "abort")

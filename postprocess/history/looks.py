@@ -154,12 +154,7 @@ def best_places(kept: np.ndarray) -> np.ndarray:
 
 
 def step_at(
-    kept: np.ndarray,
-    place: np.ndarray,
-    bound: float,
-    rounding: np.ndarray,
-    usual: float | None,
-    limit: float = 0.0,
+    kept: np.ndarray, place: np.ndarray, bound: float, rounding: np.ndarray, usual: float | None, limit: float = 0.0
 ) -> np.ndarray:
     """Deviate of a step at a place of each row of values that are bounded so; that of the t-test if it is at most
     `limit`."""

@@ -10,11 +10,9 @@ from matplotlib.axes import Axes
 
 from coffeecup.postprocess.benchmarks import node_figures
 from coffeecup.postprocess.show import plots
-from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from coffeecup.postprocess.show.plots import GREY, Figure
 from coffeecup.postprocess.show.words import counted, printable
 from coffeecup.postprocess.statistics.nodes import SLOWER
-
-LINES = ((VERMILION, "s"), (BLUE, "o"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"))  # nodes of a history
 
 
 def outstanding(found: pd.DataFrame) -> pd.Series:
@@ -48,8 +46,9 @@ def effects(nodes: pd.DataFrame, what: str, number: str) -> Figure:
 
 def history(rows: pd.DataFrame, names: list[str], what: str, number: str) -> Figure:
     drawn, [axes] = plots.canvas(8.6, 3.4)
-    draw_history(axes, rows, names[: len(LINES)])
-    more = f" {counted(len(names) - len(LINES), f'more {what}')} not shown." if len(names) > len(LINES) else ""
+    most = len(plots.LINES)
+    draw_history(axes, rows, names[:most])
+    more = f" {counted(len(names) - most, f'more {what}')} not shown." if len(names) > most else ""
     return Figure(
         f"{what}s-{number}-history",
         printable(f"Slow {what}s by session: {rows['test'].iloc[0]}"),
@@ -64,7 +63,7 @@ def draw_history(axes: Axes, rows: pd.DataFrame, names: list[str]) -> None:
     others = rows[~rows["node"].isin(names)].groupby("session_time")["ratio"]
     low, high = others.min(), others.max()
     axes.fill_between(low.index, low, high, color=GREY, alpha=0.25, linewidth=0, label="others")
-    for name, (colour, marker) in zip(names, LINES):
+    for name, (colour, marker) in zip(names, plots.LINES):
         own = rows[rows["node"] == name].sort_values("session_time")
         axes.plot(own["session_time"], own["ratio"], color=colour, marker=marker, markersize=3, label=printable(name))
         for kind, style, size in (("suspected", "o", 9), ("confirmed", "x", 7)):

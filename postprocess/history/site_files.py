@@ -16,8 +16,7 @@ import yaml
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule, own_rule
 from coffeecup.postprocess.history.table import SERIES
-from coffeecup.postprocess.logs import paths
-from coffeecup.postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
+from coffeecup.postprocess.logs import trees
 
 SAME_DAYS = timedelta(days=3)  # outside the dates between which an event began that its acknowledgement may state
 COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an entry states a place, beside parameters
@@ -234,10 +233,8 @@ class SiteRules:
 def read_list(path: Path, kind: Any) -> list[Any]:
     """The entries of a site's file. Raises SiteFileError, which names the entry and its fault."""
     try:
-        content, root = parsed(paths.content(path, LARGEST_FILE).decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SiteFileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    except TreeError as error:
+        content, root = trees.read(path)
+    except trees.TreeError as error:
         raise SiteFileError(f"{path}: {error}") from None
     if content is None:
         return []

@@ -20,19 +20,7 @@ from coffeecup.postprocess.statistics.medians import interval
 
 TOO_FEW = "too few sessions"  # to judge a series
 FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper", "log_sha256", "breaches"]
-COLUMNS = [
-    *FROM_LAST,
-    "time",
-    "last",
-    "verdict",
-    "median",
-    "low",
-    "high",
-    "confidence",
-    "sessions",
-    "trend",
-    "detectable",
-]
+COLUMNS = [*FROM_LAST, *"time last verdict median low high confidence sessions trend detectable".split()]
 
 
 def standing(

@@ -33,20 +33,12 @@ from coffeecup.postprocess.sessions.verdicts import Verdict, verdicts_of
 SERIES = ["benchmark", "system", "partition", "environ", "node", "file_system", "processes", "settings", "metric"]
 NO_VALUE = "ReFrame counted this test as passed, but none of its performance variables has a value"
 # What ReFrame itself records of a session; everything else was given with --session-extras.
-RESERVED = {
-    "data_version",
-    "hostname",
-    "uuid",
-    "cmdline",
-    "config_files",
-    "log_files",
-    "prefix_output",
-    "prefix_stage",
-    "user",
-    "version",
-    "workdir",
-    "session_uuid",
-}
+RESERVED = frozenset(
+    (
+        "data_version hostname uuid cmdline config_files log_files prefix_output prefix_stage user version workdir "
+        "session_uuid"
+    ).split()
+)
 
 TEXT, NUMBER, TIME = pa.Column(str), pa.Column(float, nullable=True), pa.Column("datetime64[us, UTC]")
 CASES = {

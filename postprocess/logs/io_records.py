@@ -5,17 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from coffeecup.postprocess.logs.records import (
-    Bytes,
-    Count,
-    Name,
-    Part,
-    PositiveBytes,
-    Record,
-    Text,
-    about,
-    distinct,
-)
+from coffeecup.postprocess.logs.records import Bytes, Count, Name, Part, PositiveBytes, Record, Text, about, distinct
 
 
 class MpiIo(Record):

@@ -125,8 +125,7 @@ class Filesystem(Part, kw_only=True):
 
     directory: Annotated[Text, about("the directory under test, without symbolic links")]
     type: Annotated[
-        Text,
-        about("as mounted: `ext4`, `lustre`, `fuse.glusterfs`; `unknown` if `/proc/self/mounts` does not list it"),
+        Text, about("as mounted: `ext4`, `lustre`, `fuse.glusterfs`; `unknown` if `/proc/self/mounts` does not list it")
     ]
     source: Annotated[
         Text | None,

@@ -2,9 +2,12 @@
 """YAML that people write: contracts, designs, references and a site's files. A few lines of aliases can stand for
 billions of entries, and YAML silently uses the last of two equal keys: both are refused."""
 
+from pathlib import Path
 from typing import Any
 
 import yaml
+
+from coffeecup.postprocess.logs import paths
 
 LARGEST_FILE = 2**20  # byte; a contract of 1000 clauses has less than half of it
 LARGEST = 1_000_000  # entries; a contract of 1000 clauses has less than 50 000
@@ -16,6 +19,15 @@ class TreeError(ValueError):
     def __init__(self, problem: str, line: int | None = None):
         super().__init__(f"line {line}: {problem}" if line else problem)
         self.problem, self.line = problem, line
+
+
+def read(path: Path, largest: int | None = None) -> tuple[Any, yaml.Node | None]:
+    """What parsed() gives of a file of at most `largest` byte, else LARGEST_FILE. Raises TreeError also for a file that
+    cannot be read."""
+    try:
+        return parsed(paths.content(path, largest or LARGEST_FILE).decode("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TreeError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def parsed(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> tuple[Any, yaml.Node | None]:

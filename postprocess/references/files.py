@@ -8,11 +8,12 @@ from pathlib import Path
 import yaml
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.logs.paths import regular, replace_text
-from coffeecup.postprocess.logs.trees import TreeError, parsed
+from coffeecup.postprocess.logs import trees
+from coffeecup.postprocess.logs.paths import replace_text
 from coffeecup.postprocess.references.proposals import COLUMNS, VARIANT
 from coffeecup.postprocess.show.words import printable
 
+LARGEST = 2**26  # byte
 HEADER = """\
 # References of the check {benchmark}, in ReFrame's external form: [value, lower and upper bound as fractions, unit]
 # by partition and number of processes. `coffeecup references propose` wrote them; _meta records from which
@@ -30,10 +31,8 @@ class ReferenceFileError(ValueError):
 def load(path: Path, benchmark: str) -> dict:
     """The content of a reference file. Raises ReferenceFileError."""
     try:
-        content, _ = parsed(regular(path).read_bytes())
-    except OSError as error:
-        raise ReferenceFileError(path, f"cannot be read: {error.strerror}") from None
-    except TreeError as error:
+        content, _ = trees.read(path, LARGEST)
+    except trees.TreeError as error:
         raise ReferenceFileError(path, str(error)) from None
     if (
         not isinstance(content, dict)

@@ -14,6 +14,12 @@ from coffeecup.postprocess.sessions.files import SessionReport
 from coffeecup.postprocess.show.words import printable
 
 VERSION = 1  # of the form of the result
+# What the result states of a clause.
+STATED = (
+    "statistic unit floor ceiling guard_band benchmark evidence parameters metric system partition processes hosts "
+    "directory filesystem official repetitions variation least_of_median most_of_median forbidden workload_sha256 "
+    "interface_sha256 excluded_nodes"
+).split()
 
 
 def as_object(acceptance: Acceptance, software_bill: dict | None = None) -> dict:
@@ -73,35 +79,7 @@ def clause_object(verdict: Verdict) -> dict:
         "result": verdict.outcome,
         "sentence": verdict.sentence,
         "value": verdict.value,
-        **{
-            key: getattr(clause, key)
-            for key in (
-                "statistic",
-                "unit",
-                "floor",
-                "ceiling",
-                "guard_band",
-                "benchmark",
-                "evidence",
-                "parameters",
-                "metric",
-                "system",
-                "partition",
-                "processes",
-                "hosts",
-                "directory",
-                "filesystem",
-                "official",
-                "repetitions",
-                "variation",
-                "least_of_median",
-                "most_of_median",
-                "forbidden",
-                "workload_sha256",
-                "interface_sha256",
-                "excluded_nodes",
-            )
-        },
+        **{key: getattr(clause, key) for key in STATED},
         "counted": len(verdict.counting),
         "runs": [run_object(evaluated) for evaluated in verdict.runs],
     }
@@ -122,7 +100,7 @@ def run_object(evaluated: EvaluatedRun) -> dict:
         "refusals": [{"key": refusal.key, "text": printable(refusal.text)} for refusal in evaluated.refusals],
         "session": run.session,
         "case": printable(run.case),
-        "time": run.time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "time": utc(run.time),
         "hosts": [printable(host) for host in run.hosts],
         "filesystem": {"directory": run.filesystem.directory, "type": run.filesystem.type} if run.filesystem else None,
         "kernel_version": run.kernel_version,

@@ -22,16 +22,7 @@ from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import printable
 
 MOST_GAPS, MOST_RUNS = 4, 8  # of all gaps on the first page, and of a clause's runs beside its verdict
-VERSIONS = (
-    "kernel_version",
-    "git_revision",
-    "source_sha256",
-    "spack_hash",
-    "compiler",
-    "flags",
-    "mpi_library",
-    "files",
-)
+VERSIONS = tuple("kernel_version git_revision source_sha256 spack_hash compiler flags mpi_library files".split())
 
 
 @dataclass(frozen=True)

@@ -123,12 +123,7 @@ def event_object(event: Event) -> dict:
         "changed": list(event.causes),
         "tested": event.tested,
         "nodes": [
-            {
-                "node": node.name,
-                "since": node.since.isoformat(),
-                "sessions": node.sessions,
-                "confirmed": node.confirmed,
-            }
+            {"node": node.name, "since": node.since.isoformat(), "sessions": node.sessions, "confirmed": node.confirmed}
             for node in event.nodes
         ],
     }
@@ -262,12 +257,7 @@ def size_of(finding: Finding, since: str = "") -> str:
     return f"{percent(change.relative)}{drift}{since and ' ' + since}, {levels}"
 
 
-def remarks(
-    units: list[dict],
-    unknown: list[dict],
-    unused: list[int],
-    notes: list[tuple[str, Entry]],
-) -> list[str]:
+def remarks(units: list[dict], unknown: list[dict], unused: list[int], notes: list[tuple[str, Entry]]) -> list[str]:
     """Sentences on what the history leaves out, on metrics of unknown direction, and on entries of the site's files
     of which a person should know something."""
     return [

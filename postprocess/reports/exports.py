@@ -17,26 +17,9 @@ from coffeecup.postprocess.show.words import printable
 # Label values in OpenMetrics: backslash, quote and line feed are escaped; other characters stay.
 ESCAPED = {"\\": r"\\", '"': r"\"", "\n": r"\n"}
 COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}  # of JUnit: element and attribute of a suite
-FAILS = {  # verdict to whether it is a failure
-    "pass": 0.0,
-    "unexpected pass": 0.0,
-    "fail": 1.0,
-    "expected failure": 1.0,
-    "no value": 1.0,
-}
-LABELS_OF_TEST = ("benchmark", "system", "partition", "environ", "node", "file_system", "processes", "test")
-LABELS = (
-    "benchmark",
-    "system",
-    "partition",
-    "environ",
-    "node",
-    "file_system",
-    "processes",
-    "settings",
-    "metric",
-    "unit",
-)
+# Verdict to whether it is a failure.
+FAILS = {"pass": 0.0, "unexpected pass": 0.0, "fail": 1.0, "expected failure": 1.0, "no value": 1.0}
+PLACE = ("benchmark", "system", "partition", "environ", "node", "file_system", "processes")
 
 
 def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found: list[Event]) -> str:
@@ -130,12 +113,12 @@ def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event])
             standing["time"].map(pd.Timestamp.timestamp),
         ),
     }
-    of_series = labels(standing, LABELS)
+    of_series = labels(standing, (*PLACE, "settings", "metric", "unit"))
     lines = [line for name, (text, values) in families.items() for line in family(name, text, of_series, values)]
     lines += family(
         "coffeecup_sessions_without_value",
         "For how many sessions a test has failed or has not run.",
-        labels(tests, LABELS_OF_TEST),
+        labels(tests, (*PLACE, "test")),
         tests["sessions"],
     )
     lasting = [event for event in found if event.alarming]

@@ -184,10 +184,7 @@ def obtained(log: Log) -> list[tuple[str, str]]:
     }
     return [
         ("Log", f"{printable(str(log.path.name))}, SHA-256 {log.sha256}"),
-        (
-            "Run",
-            f"started {run.start_time}, took {seconds(log.end.elapsed_seconds)}, {log.end.records} records",
-        ),
+        ("Run", f"started {run.start_time}, took {seconds(log.end.elapsed_seconds)}, {log.end.records} records"),
         (
             "Kernel",
             f"{run.benchmark} {run.kernel_version}; source revision {build.git_revision or 'unknown'}, "
@@ -208,10 +205,7 @@ def obtained(log: Log) -> list[tuple[str, str]]:
         ("Processes", f"{run.ranks} on {counted(len(run.hosts), 'host')}"),
         ("Memory per process", f"{size(run.memory_per_process_bytes)}, from {sources[run.memory_source]}"),
         ("Options", "; ".join(f"{name} = {option(value)}" for name, value in run.options.items()) or "none"),
-        (
-            "MPI environment",
-            "; ".join(f"{name}={value}" for name, value in run.environment.items()) or "nothing set",
-        ),
+        ("MPI environment", "; ".join(f"{name}={value}" for name, value in run.environment.items()) or "nothing set"),
         *([("Simulated", "yes: no real machine was measured")] if run.simulated else []),
     ]
 

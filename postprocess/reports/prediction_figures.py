@@ -9,10 +9,8 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.predicted import Prediction
 from coffeecup.postprocess.show import plots
-from coffeecup.postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from coffeecup.postprocess.show.plots import BLACK, Figure
 from coffeecup.postprocess.show.words import printable
-
-LOOKS = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "v"), (ORANGE, "D"), (SKY, "P"), (GREY, "X"))
 
 
 def over_nodes(predictions: list[Prediction]) -> Figure:
@@ -34,7 +32,7 @@ def over_nodes(predictions: list[Prediction]) -> Figure:
     )
     with matplotlib.rc_context(plots.LOOK):
         drawn, panels = plots.canvas(9.6, 4.2, columns=2)
-        for (design, line), (colour, marker) in zip(data.groupby("design", sort=False), itertools.cycle(LOOKS)):
+        for (design, line), (colour, marker) in zip(data.groupby("design", sort=False), itertools.cycle(plots.LINES)):
             label = f"predicted: {printable(str(design))}"
             look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "--"}
             panels[0].plot(line["nodes"], line["predicted"], label=label, **look)

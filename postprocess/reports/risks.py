@@ -16,7 +16,6 @@ from coffeecup.postprocess.show.words import counted, printable
 WHOLE = "whole contract"
 WIDTH = 118
 AXES = ["percent_better", "passes_percent"]
-COLOURS = (plots.BLUE, plots.VERMILION, plots.GREEN, plots.ORANGE, plots.PURPLE, plots.SKY, plots.BROWN)
 
 
 def percent(value: float) -> str:
@@ -96,11 +95,10 @@ def as_object(contract: Contract, assumed: Assumed, chances: list[Chance]) -> di
 def figure(chances: list[Chance]) -> Figure:
     """The operating characteristic: a line for the whole contract and one for each clause."""
     data = pd.DataFrame(
-        [(chance.name or WHOLE, chance.percent, 100 * chance.value) for chance in chances],
-        columns=["clause", *AXES],
+        [(chance.name or WHOLE, chance.percent, 100 * chance.value) for chance in chances], columns=["clause", *AXES]
     )
     looks = [
-        (plots.BLACK if name == WHOLE else COLOURS[number % len(COLOURS)], "os^Dv<>"[number % 7])
+        (plots.BLACK, plots.look_of(number)[1]) if name == WHOLE else plots.look_of(number)
         for number, name in enumerate(data["clause"].unique())
     ]
     description = (

@@ -7,10 +7,8 @@ from matplotlib.ticker import PercentFormatter
 
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.show import plots
-from coffeecup.postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from coffeecup.postprocess.show.plots import BLACK, GREY, Figure
 from coffeecup.postprocess.show.words import counted, digits, named
-
-LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"))
 
 
 def label(row) -> str:
@@ -36,8 +34,7 @@ def scaling(table: pd.DataFrame) -> Figure:
             8.6, 3.2 + 0.2 * len(lines), columns=2
         )  # room for a line of the legend each
         for number, line in enumerate(lines):
-            again = number // len(LINES)  # the colours begin again with other markers
-            color, marker = LINES[number % len(LINES)][0], LINES[(number + again) % len(LINES)][1]
+            color, marker = plots.look_of(number)
             joined = "-" if len(line) > 2 else "none"  # two sizes have no course
             spread = [line["median"] - line["low"], line["high"] - line["median"]]
             rate.errorbar(

@@ -22,18 +22,12 @@ from matplotlib.ticker import FuncFormatter
 from coffeecup.postprocess.show.tables import csv_text
 from coffeecup.postprocess.show.words import NARROW_SPACE, digits
 
-BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
-    "#1a1a1a",
-    "#c08400",
-    "#3b95d1",
-    "#009e73",
-    "#0072b2",
-    "#d55e00",
-    "#c46f9d",
-    "#6b6b6b",
-)
+BLACK, ORANGE, SKY, GREEN = "#1a1a1a", "#c08400", "#3b95d1", "#009e73"
+BLUE, VERMILION, PURPLE, GREY = "#0072b2", "#d55e00", "#c46f9d", "#6b6b6b"
 BROWN, MINT, SILVER = "#8c3a00", "#569a86", "#8c8c8c"  # beside these: more shares of a bar
 WHITE, GRID = "#ffffff", "#e3e3e3"
+# Colour and mark of lines that a person has to tell apart.
+LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
 # The variables of style.css that stand for these colours on a page: in the dark they have other values.
 VARIABLES = {
     "#000000": "ink",  # matplotlib's default
@@ -121,6 +115,11 @@ def canvas(width: float, height: float, columns: int = 1, **options) -> tuple[Ca
         drawn = Canvas(figsize=(width, height), layout="constrained")
         axes = drawn.subplots(1, columns, squeeze=False, **options)[0]
     return drawn, list(axes)
+
+
+def look_of(number: int) -> tuple[str, str]:
+    """Colour and mark of the line of this number, from 0; the colours begin again with other marks."""
+    return LINES[number % len(LINES)][0], LINES[(number + number // len(LINES)) % len(LINES)][1]
 
 
 def process_axis(axes: Axes, processes: pd.Series) -> None:

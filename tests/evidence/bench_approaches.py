@@ -9,13 +9,12 @@ The limit of each is the one that EXPECTED of the stable sites drawn exceed with
 All look after every week.
 """
 
-import argparse
 from collections.abc import Callable
 
 import numpy as np
 import ruptures  # pyright: ignore[reportMissingImports]
 from bench_real_year import BEFORE, LATER, LOSSES, SOON, SYSTEMS, drawn, residuals
-from bench_tables import header, percent, row
+from bench_tables import header, parsed, percent, row
 from otava.analysis import compute_change_points
 
 from coffeecup.postprocess.history.levels import NIGHTS
@@ -86,10 +85,7 @@ def looks(name: str, site: np.ndarray, nights: range) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=32)
-    parser.add_argument("--seed", type=int, default=20261125)
-    options = parser.parse_args()
+    options = parsed(__doc__, draws=32, seed=20261125)
     header(
         f"Losses after {BEFORE} nights found within {SOON} / {LATER} nights, of 100; {options.draws} stable sites",
         "system; loss; " + "; ".join(f"{name}, {what}" for name in APPROACHES for what in ("test", "files", "all")),

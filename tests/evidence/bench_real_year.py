@@ -8,14 +8,13 @@ All tests of a system share the drawn days, in random order or in blocks. CUSUM'
 alarm in 5 % of the sites drawn.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from bench_history import FIRST
-from bench_tables import Goals, header, percent, row
+from bench_tables import Goals, header, parsed, percent, row
 
 from coffeecup.postprocess.history.levels import NIGHTS, detections, threshold, usual_correlation
 from coffeecup.postprocess.statistics.shares import share_interval
@@ -147,10 +146,7 @@ def power(system: str, limit: float, options, goals: Goals) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=20261125)
-    options = parser.parse_args()
+    options = parsed(__doc__, draws=100, seed=20261125)
     goals = Goals()
     columns = (
         "system; tests; days in a block; sites with an alarm; 95 % interval, %; with the year's autocorrelation; "

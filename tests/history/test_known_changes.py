@@ -325,10 +325,7 @@ def test_what_the_command_records_has_the_effect_that_it_states(tmp_path):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (
-            {},
-            "no event that alarms has the name 'None'; valid: local/2026-01-31/worse/file_system=scratch",
-        ),
+        ({}, "no event that alarms has the name 'None'; valid: local/2026-01-31/worse/file_system=scratch"),
         ({"event": "local/2026-01-31/worse/file_system=scratch"}, "missing required field `until`"),
         ({"kind": "expected", "direction": "worse"}, "missing required field `begin`"),
         (EXPECTED | {"direction": "up"}, "Invalid enum value 'up'"),

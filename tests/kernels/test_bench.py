@@ -145,6 +145,7 @@ def test_every_bench_runs_and_the_exit_code_is_that_of_all(capfd):
     assert capfd.readouterr().out.count("ran\n") == 1
     assert bench.run_all({"first": succeed, "second": fail}) == 1
     assert bench.run_all({"first": succeed, "second": succeed}) == 0
+    assert all(script.exists() for script in (bench.KERNELS | bench.OTHERS).values())
 
 
 def test_options_go_to_the_comparisons_of_the_kernels_alone(monkeypatch):

@@ -16,7 +16,6 @@ INVALID = [(2, 3, 4), (3, 4, 6), (4, 5, 6), (6, 7, 12), (8, 2, 4), (9, 4, 6), (1
 REFUSED = {
     "--input big": "not an input parameter",
     "--input 0": "not an input parameter",
-    "--input -4": "not an input parameter",
     "--input 1000000": "is too large for 2 processes",
     "--input 20TiB": "free",
     "--directory nowhere": "No such file",

@@ -15,8 +15,6 @@ from sessions_made import case, session
 
 from coffeecup.postprocess.acceptance import ledger
 from coffeecup.postprocess.acceptance.contract import read_contract
-from coffeecup.postprocess.designs import design
-from coffeecup.postprocess.history import site_files
 from coffeecup.postprocess.logs import trees
 from coffeecup.postprocess.sessions import files
 from coffeecup.postprocess.show.tables import csv_text
@@ -60,8 +58,7 @@ def test_a_file_may_have_the_limit_itself(tmp_path, monkeypatch, name, more, cod
     command = written(tmp_path)[name]
     size = (tmp_path / name).stat().st_size
     monkeypatch.setattr(files, "LARGEST_SESSION", size - more if name == "session.json" else 2**20)
-    for module in (trees, design, site_files):
-        monkeypatch.setattr(module, "LARGEST_FILE", size - more)
+    monkeypatch.setattr(trees, "LARGEST_FILE", size - more)
     assert run(*command).exit_code == code
 
 

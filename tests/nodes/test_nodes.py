@@ -307,9 +307,7 @@ def test_two_nodes_of_a_kind_have_no_peers_and_three_have():
         found = effects(measured(speeds), 64, kinds=kinds)
         assert found.suspects == suspects and list(found.nodes["alone"][:older]) == [older < 3] * older
     with_two = nodes.examination(
-        [f"x{node}" for node in range(64)],
-        {"matchings": measured(of_generations(2)[0])},
-        kinds=of_generations(2)[1],
+        [f"x{node}" for node in range(64)], {"matchings": measured(of_generations(2)[0])}, kinds=of_generations(2)[1]
     )
     [remark] = with_two.remarks
     assert with_two.verdict == Verdict.NONE and remark.endswith(": x0, 0.85 of all nodes; x1, 0.85 of all nodes")

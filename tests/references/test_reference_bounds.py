@@ -116,10 +116,7 @@ def test_a_simulated_value_has_bounds_on_both_sides_and_tells_what_repeats_it(tm
     ]
     rows, new = proposed(values_of(tmp_path, made), simulated=True, floor=0.01, min_sessions=1, scaling=(("own", 0.5),))
     assert (rows[["lower", "upper", "covered"]] == [-0.01, 0.01, 1]).all(axis=None)
-    assert new["b_eff"]["local:default"][2] == {
-        "b_eff": [50.0, -0.01, 0.01, "MByte/s"],
-        "own": [1.0, -0.01, 0.01, "1"],
-    }
+    assert new["b_eff"]["local:default"][2] == {"b_eff": [50.0, -0.01, 0.01, "MByte/s"], "own": [1.0, -0.01, 0.01, "1"]}
     assert new["_meta"]["scaling"] == {"own": {"exponent": 0.5}}
     [told] = new["_meta"]["simulated"]["local:default"][2]
     assert (told["command"], told["git_revision"]) == ("reframe -r -n b_eff", ["a", "b"])
@@ -128,7 +125,4 @@ def test_a_simulated_value_has_bounds_on_both_sides_and_tells_what_repeats_it(tm
 
 def test_references_of_a_single_process_are_by_size(tmp_path):
     _, new = proposed(values_of(tmp_path, nights([100.0] * 3, processes=1)))
-    assert new["b_eff"] == {
-        "$index": ["$partition", "num_processes"],
-        "local:default": {1: {"b_eff": at_least(100.0)}},
-    }
+    assert new["b_eff"] == {"$index": ["$partition", "num_processes"], "local:default": {1: {"b_eff": at_least(100.0)}}}

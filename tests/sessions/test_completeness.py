@@ -202,10 +202,7 @@ def test_value_that_was_measured_by_hand_ends_a_gap(tmp_path):
 @pytest.mark.parametrize(
     ("cmdline", "expected"),
     [
-        (
-            ".venv/bin/reframe -C a.py -r --mode=scaling --prefix=o --report-file=s.json",
-            "-C a.py -r --mode=scaling",
-        ),
+        (".venv/bin/reframe -C a.py -r --mode=scaling --prefix=o --report-file=s.json", "-C a.py -r --mode=scaling"),
         ("reframe --prefix output/1 -C a.py --session-extras firmware=1.2 -o out -s stage -r", "-C a.py -r"),
         ("", ""),
     ],

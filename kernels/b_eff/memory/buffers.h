@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The buffers of each kind of memory. */
-#ifndef B_EFF_BUFFERS_H
-#define B_EFF_BUFFERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void buffers_close(struct buffers *buffers);
 /* Received data in memory of the host, by a copy if necessary. Without memory_synchronize(): MPI guarantees that a
  * message which has been received is in the buffer, and this is what is checked. */
 const char *buffers_received(const struct buffers *buffers, int kind, const char *data, size_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of memory in which a run measures (--memory): its patterns, each repeated in every kind, the devices of the
  * processes, and the memory per process from which L_max follows. */
-#ifndef B_EFF_MEMORIES_H
-#define B_EFF_MEMORIES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ bool memories_have_host(const struct memories *memories);
 
 /* How many buffers a run has in memory of the host (buffers.h). */
 int memories_buffers_on_host(const struct memories *memories);
-
-#endif

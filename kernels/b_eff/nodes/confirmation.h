@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Suspected nodes are measured again, each with two good nodes, and these with each other, while all others rest. */
-#ifndef B_EFF_CONFIRMATION_H
-#define B_EFF_CONFIRMATION_H
+#pragma once
 
 #include "pairwise_loop.h"
 
@@ -10,5 +9,3 @@ int choose_suspects(struct pairwise_state *state);
 
 /* Measures the pairs of one of them. Collective. */
 void measure_suspect(struct pairwise_state *state, int number);
-
-#endif

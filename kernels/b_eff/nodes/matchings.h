@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matchings of nodes: which nodes exchange messages in pairs, each with one other. Pure functions of the number of
  * nodes, their groups and a seed; postprocess computes the same (matchings.py). No MPI communication here. */
-#ifndef B_EFF_MATCHINGS_H
-#define B_EFF_MATCHINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ void match_within(int nodes, const int *group, uint64_t seed, int index, int *pa
 /* A random matching of nodes of different groups. Nodes rest only if their number is odd, or if one group has more
  * nodes than all others together. */
 void match_across(int nodes, const int *group, uint64_t seed, int index, int *partner);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The groups of nodes (leaf switches, racks) that a file of the site names. */
-#ifndef B_EFF_NODE_GROUPS_H
-#define B_EFF_NODE_GROUPS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -11,5 +10,3 @@
  * else NULL). Refuses the run if a node has none. Returns the log's description on rank 0, NODE to GROUP. Collective.
  */
 json_t *nodes_read_groups(struct nodes *nodes, const char *path, const json_t *hosts);
-
-#endif

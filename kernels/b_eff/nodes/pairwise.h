@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops that show which node is slow, after those of b_eff, in which they do not enter: nodes exchange messages in
  * random matchings, and the averaged patterns run once more; the log gets the time of every process. */
-#ifndef B_EFF_PAIRWISE_H
-#define B_EFF_PAIRWISE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -42,5 +41,3 @@ void pairwise_measure(const struct run *run, const struct request *request, cons
                       struct loops *loops);
 
 void pairwise_end(struct pairwise *pairwise);
-
-#endif

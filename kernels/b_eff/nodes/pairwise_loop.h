@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One loop between nodes that exchange messages in pairs, and what its measurements share. */
-#ifndef B_EFF_PAIRWISE_LOOP_H
-#define B_EFF_PAIRWISE_LOOP_H
+#pragma once
 
 #include <jansson.h>
 
@@ -59,5 +58,3 @@ double pairwise_slowest(const struct pairwise_state *state, int node);
 
 /* Null for NAN. */
 json_t *pairwise_seconds(double seconds);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A coarse search for slow nodes, only to decide which nodes are measured again in the same run. Postprocess judges,
  * from all times in the log. Pure functions. */
-#ifndef B_EFF_SUSPECTS_H
-#define B_EFF_SUSPECTS_H
+#pragma once
 
 enum { MOST_SUSPECTS = 8, GOOD_NODES = 2 };
 
@@ -25,5 +24,3 @@ void raise_levels(int nodes, int matchings, const double *ratio, double *level);
 /* The nodes whose level is above 1.1 times that of the median node, the highest first; NAN is none. Returns their
  * number. */
 int list_suspects(int nodes, const double *level, const int *group, struct suspect suspects[MOST_SUSPECTS]);
-
-#endif

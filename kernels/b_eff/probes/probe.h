@@ -2,8 +2,7 @@
 /* What the nodes can do without MPI. The round trip of a cache line between two processes shows whether processes are
  * bound to distant cores or to the same core, and whether a hypervisor has moved virtual cores. Copies in memory bound
  * what messages inside a node can reach. */
-#ifndef B_EFF_PROBE_H
-#define B_EFF_PROBE_H
+#pragma once
 
 #include "buffers.h"
 #include "run.h"
@@ -12,5 +11,3 @@
  * takes some milliseconds. Not in simulations, whose processes run one after the other and cannot wait for each other
  * in memory. Collective. */
 void probe_nodes(const struct run *run, const struct buffers *buffers, int repetition);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cases that access a file block by block: those of all sub-benchmarks except async and trace. */
-#ifndef PRIOMARK_ACCESS_H
-#define PRIOMARK_ACCESS_H
+#pragma once
 
 #include "order.h"
 #include "storage.h"
@@ -47,5 +46,3 @@ void file_close(struct priomark_file *file);
 
 /* Ends the run if the file does not exist any more or does not have its full size. */
 void file_check(const struct priomark_file *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A raw device, opened only if it contains no data that somebody may need. */
-#ifndef PRIOMARK_DEVICE_H
-#define PRIOMARK_DEVICE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct permission {
  * written, other content than zeros in the range that would be written, unless it may be overwritten. All processes get
  * the same result. Collective. */
 struct device device_open(const char *path, const struct permission *permission, char *reason, size_t reason_bytes);
-
-#endif

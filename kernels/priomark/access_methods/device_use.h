@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signs that somebody needs a device, which the kernel does not know. */
-#ifndef PRIOMARK_DEVICE_USE_H
-#define PRIOMARK_DEVICE_USE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ void find_openers(dev_t number, char *reason, size_t bytes);
 /* Writes a reason if the beginning of the device, `processes` times `process_bytes`, contains a byte other than 0, or
  * cannot be read. */
 void find_content(int device, int64_t device_bytes, int64_t process_bytes, int processes, char *reason, size_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interfaces of a run: those of the kernel, and those that are loaded. */
-#ifndef PRIOMARK_INTERFACES_H
-#define PRIOMARK_INTERFACES_H
+#pragma once
 
 #include "priomark_interface.h"
 #include "sha256.h"
@@ -46,5 +45,3 @@ const char *interface_hints(struct interfaces *interfaces, const char *text);
  * the end of the process. If that fails, NULL, and a sentence in `reason`, the same on all processes. Collective. */
 const struct priomark_interface *interface_load(struct interfaces *interfaces, const char *name, char *reason,
                                                 size_t reason_bytes);
-
-#endif

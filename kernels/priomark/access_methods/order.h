@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of requests: which block is next, and whether it is read or written. It follows from seeds, and can be
  * repeated to check the data. */
-#ifndef PRIOMARK_ORDER_H
-#define PRIOMARK_ORDER_H
+#pragma once
 
 #include "priomark.h"
 
@@ -31,5 +30,3 @@ struct order order_start(const struct priomark *run, const struct priomark_case 
 
 /* False after the last block. */
 bool order_next(struct order *order, int64_t *block, enum priomark_operation *operation);
-
-#endif

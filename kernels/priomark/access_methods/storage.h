@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The access methods of the kernel, each a row of the table of priomark_interface.h. All functions end the run if a
  * call fails. */
-#ifndef PRIOMARK_STORAGE_H
-#define PRIOMARK_STORAGE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -35,5 +34,3 @@ _Noreturn void posix_stop(const struct priomark_file *file, const char *what, in
 
 /* Ends the run: a request to "read" or "write" these bytes was done only in part. */
 _Noreturn void stop_short(const struct priomark_file *file, const char *what, int64_t done, int64_t bytes);
-
-#endif

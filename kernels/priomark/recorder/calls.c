@@ -63,14 +63,12 @@ static off_t offset_before(int descriptor, ssize_t result)
 
 static void note_numbers(const struct call *call, const char *operation, const int64_t number[], int numbers)
 {
-    const int error = errno;
     struct line line;
     call_line(&line, call, operation, 0);
     line_number(&line, call->handle);
     for (int i = 0; i < numbers; i++)
         line_number(&line, number[i]);
     line_end(&line);
-    errno = error;
 }
 
 int call_done(const struct call *call, const char *operation, int result)
@@ -97,7 +95,6 @@ ssize_t call_done_transfer(const struct call *call, const char *operation, int d
                            ssize_t result)
 {
     if (call->handle && result >= 0) {
-        const int error = errno;
         struct line line;
         call_line(&line, call, operation, 0);
         line_number(&line, call->handle);
@@ -105,7 +102,6 @@ ssize_t call_done_transfer(const struct call *call, const char *operation, int d
         line_number(&line, (int64_t)bytes);
         line_number(&line, result);
         line_end(&line);
-        errno = error;
     }
     return result;
 }
@@ -114,7 +110,6 @@ ssize_t call_done_vector(const struct call *call, const char *operation, int des
                          const struct iovec *part, int parts, ssize_t result)
 {
     if (call->handle && result >= 0) {
-        const int error = errno;
         struct line line;
         call_line(&line, call, operation, (size_t)parts * PART_TEXT);
         line_number(&line, call->handle);
@@ -123,7 +118,6 @@ ssize_t call_done_vector(const struct call *call, const char *operation, int des
         for (int i = 0; i < parts; i++)
             line_number(&line, (int64_t)part[i].iov_len);
         line_end(&line);
-        errno = error;
     }
     return result;
 }
@@ -131,13 +125,11 @@ ssize_t call_done_vector(const struct call *call, const char *operation, int des
 void call_done_flags(const struct call *call, int flags)
 {
     if (call->handle) {
-        const int error = errno;
         struct line line;
         call_line(&line, call, "flags", 0);
         line_number(&line, call->handle);
         line_flags(&line, flags);
         line_end(&line);
-        errno = error;
     }
 }
 
@@ -146,7 +138,6 @@ void call_done_copy(const struct call *from, const struct call *to, const char *
                     const off_t *const offset[2], size_t bytes, ssize_t result)
 {
     if (from->handle && to->handle && result >= 0) {
-        const int error = errno;
         const struct call *const side[2] = {from, to};
         struct line line;
         call_line(&line, from, operation, 0);
@@ -158,7 +149,6 @@ void call_done_copy(const struct call *from, const struct call *to, const char *
         line_number(&line, (int64_t)bytes);
         line_number(&line, result);
         line_end(&line);
-        errno = error;
     }
 }
 
@@ -170,7 +160,6 @@ off_t call_done_seek(const struct call *call, off_t offset, int whence, off_t re
                                         [SEEK_DATA] = " SEEK_DATA",
                                         [SEEK_HOLE] = " SEEK_HOLE"};
     if (call->handle && result >= 0 && whence >= 0 && whence <= SEEK_HOLE) {
-        const int error = errno;
         struct line line;
         call_line(&line, call, "lseek", 0);
         line_number(&line, call->handle);
@@ -178,7 +167,6 @@ off_t call_done_seek(const struct call *call, off_t offset, int whence, off_t re
         line_text(&line, names[whence]);
         line_number(&line, result);
         line_end(&line);
-        errno = error;
     }
     return result;
 }

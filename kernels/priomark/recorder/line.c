@@ -2,6 +2,7 @@
 /* Lines of the trace, formed without functions that take a lock. See recorder.h. */
 #include "recorder.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 
@@ -9,6 +10,7 @@
 
 void line_begin(struct line *line, size_t more_bytes)
 {
+    line->error = errno;
     line->mapped = NULL;
     line->at = line->room;
     line->end = line->room + sizeof line->room;

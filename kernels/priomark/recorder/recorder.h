@@ -4,8 +4,7 @@
  * (opens.c, transfers.c, streams.c) is passed on unchanged. Recording keeps errno, takes no lock, allocates no heap
  * memory and calls only functions that are safe in a signal handler, so that calls in handlers, in threads that are
  * being cancelled and between fork and exec are recorded as well. */
-#ifndef RECORDER_H
-#define RECORDER_H
+#pragma once
 
 #include <aio.h>
 #include <fcntl.h>
@@ -45,6 +44,7 @@ const char *trace_below(void);
 struct line {
     char *at, *end, *mapped;
     size_t mapped_bytes;
+    int error; /* errno before, which line_end() restores */
     char room[320];
 };
 void line_begin(struct line *line, size_t more_bytes);
@@ -152,5 +152,3 @@ bool streams_watch(void);
 /* Before and after a call that opens a stream, with its descriptor, -1 if it failed. */
 void streams_opening(void);
 void streams_opened(int descriptor);
-
-#endif

@@ -88,6 +88,7 @@ void line_end(struct line *line)
     }
     if (line->mapped)
         munmap(line->mapped, line->mapped_bytes);
+    errno = line->error;
 }
 
 /* Above the low numbers, which the program expects to get, and below the common limit of 1024. */

@@ -12,7 +12,6 @@
 
 void call_unseen(const char *kind, const char *text)
 {
-    const int error = errno;
     struct line line;
     line_begin(&line, text ? UNSEEN_TEXT : 0);
     line_text(&line, "unseen ");
@@ -20,7 +19,6 @@ void call_unseen(const char *kind, const char *text)
     if (text)
         line_escaped(&line, text);
     line_end(&line);
-    errno = error;
 }
 
 static void note(const char *kind, int descriptor)

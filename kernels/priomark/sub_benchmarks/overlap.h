@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* I/O at the same time as a calculation (paper, section 4.1, async). */
-#ifndef PRIOMARK_OVERLAP_H
-#define PRIOMARK_OVERLAP_H
+#pragma once
 
 #include "access.h"
 
@@ -22,5 +21,3 @@ void transfer_finish(struct transfer *transfer);
  * was at least as long as the transfer). Called instead of begin, end and request: the time of the case is that of the
  * transfer at the same time as the calculation. Collective. */
 void overlap(struct transfer *transfer);
-
-#endif

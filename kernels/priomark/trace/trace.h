@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A recorded program's requests, as trace_read.h returns them and trace_replay.h repeats them. */
-#ifndef PRIOMARK_TRACE_TRACE_H
-#define PRIOMARK_TRACE_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ struct trace {
     int64_t largest_request; /* bytes */
     int64_t moved_bytes;     /* 0: nothing to replay */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of a trace's lines: each function checks one field and complains if it is invalid. */
-#ifndef PRIOMARK_TRACE_FIELDS_H
-#define PRIOMARK_TRACE_FIELDS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -44,5 +43,3 @@ bool trace_named_file(struct reader *reader, int field, const struct trace_file 
 
 /* Parses a line `at ...` and adds the request to the trace (trace_requests.c). */
 bool trace_parse_request(struct reader *reader);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the recorder writes and the replay reads (docs/priomark_recording.md): names instead of this machine's numbers.
  */
-#ifndef PRIOMARK_TRACE_FORMAT_H
-#define PRIOMARK_TRACE_FORMAT_H
+#pragma once
 
 #include <fcntl.h>
 
@@ -21,5 +20,3 @@ enum {
     KNOWN_FLAGS = sizeof trace_flags / sizeof trace_flags[0],
     KNOWN_MODES = sizeof trace_modes / sizeof trace_modes[0]
 };
-
-#endif

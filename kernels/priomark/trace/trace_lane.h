@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A replay while it runs: what its lanes (trace_order.h) share, and what is each one's own. */
-#ifndef PRIOMARK_TRACE_LANE_H
-#define PRIOMARK_TRACE_LANE_H
+#pragma once
 
 #include <limits.h>
 #include <pthread.h>
@@ -78,5 +77,3 @@ bool replay_open(struct lane *lane, const struct trace_request *request);
 
 /* Makes the request. False if it failed; the lane then has the request, what failed and errno. */
 bool replay_request(struct lane *lane, const struct trace_request *request);
-
-#endif

@@ -8,12 +8,9 @@
  *     file before, and those that follow wait for it;
  *   - reading beyond the size that the file had at first waits for the writes that made it longer.
  * Threads that never ran at the same time share a lane, so that there are no more lanes than threads at a time. */
-#ifndef PRIOMARK_TRACE_ORDER_H
-#define PRIOMARK_TRACE_ORDER_H
+#pragma once
 
 #include "trace_fields.h"
 
 /* Assigns lanes, and determines what each request waits for. False, with a complaint, if there are too many lanes. */
 bool trace_order(struct reader *reader);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a recorded program's requests from a trace (docs/priomark_recording.md). A trace comes from elsewhere and may
  * contain anything: what is returned has been checked, so that a replay needs no checks. */
-#ifndef PRIOMARK_TRACE_READ_H
-#define PRIOMARK_TRACE_READ_H
+#pragma once
 
 #include "trace.h"
 
@@ -11,5 +10,3 @@ bool trace_read(struct trace *trace, const char *path, char *reason, size_t reas
 void trace_free(struct trace *trace);
 
 const char *trace_operation_name(enum trace_operation operation);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sub-benchmarks of this build. */
-#ifndef PRIOMARK_SUB_BENCHMARKS_H
-#define PRIOMARK_SUB_BENCHMARKS_H
+#pragma once
 
 #include "priomark.h"
 
@@ -17,5 +16,3 @@ const char *why_not_offered(const char *name);
 
 /* A list of the names, for messages. */
 const char *sub_benchmark_names(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values of one key of a workload, each checked by the key's row. */
-#ifndef PRIOMARK_VALUES_H
-#define PRIOMARK_VALUES_H
+#pragma once
 
 #include <libconfig.h>
 
@@ -36,5 +35,3 @@ void values_free(struct values *values);
 
 /* Notes a problem, unless there is one already. */
 void complain(struct complaint *complaint, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

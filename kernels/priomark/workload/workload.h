@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A workload: a file in libconfig's syntax that states what is measured. Every key is checked before anything is
  * created; errors are reported with file and line. */
-#ifndef PRIOMARK_WORKLOAD_H
-#define PRIOMARK_WORKLOAD_H
+#pragma once
 
 #include "interfaces.h"
 #include "sub_benchmarks.h"
@@ -32,5 +31,3 @@ struct workload workload_read(const char *name, const char *only, const char *in
 bool begins_sub_benchmark(const struct workload *workload, int group);
 
 void workload_free(struct workload *workload);
-
-#endif

@@ -2,15 +2,7 @@
 """b_eff, the effective bandwidth of MPI communication."""
 
 from coffeecup.postprocess.benchmarks.b_eff.parts import parts
-from coffeecup.postprocess.benchmarks.b_eff.records import (
-    Budget,
-    DataCheck,
-    Latency,
-    Measurement,
-    Plan,
-    Stop,
-    Trial,
-)
+from coffeecup.postprocess.benchmarks.b_eff.records import Budget, DataCheck, Latency, Measurement, Plan, Stop, Trial
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
 from coffeecup.postprocess.logs.format import LogFormat, Progress, one
 

@@ -45,7 +45,6 @@ REPORTED = {
         "cartesian-3d-all": "all together",
     },
 }
-LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
 SIMULATED_LINES = ((GREEN, "^"), (PURPLE, "v"), (ORANGE, "s"), (SKY, "P"), (GREY, "X"), (BLACK, "*"))
 
 
@@ -195,10 +194,7 @@ def rings_text(rings: list[Rings] | None) -> str:
         return ""
     first, *others = rings
     return " and ".join(
-        [
-            f"{counted(first.count, 'ring')} of {first.size}",
-            *(f"{ring.count} of {ring.size}" for ring in others),
-        ]
+        [f"{counted(first.count, 'ring')} of {first.size}", *(f"{ring.count} of {ring.size}" for ring in others)]
     )
 
 
@@ -242,7 +238,7 @@ def reported(table: pd.DataFrame, log: Log[Plan]) -> Figure:
     drawn, panels = plots.canvas(8.6, 3.9, columns=len(shown), sharey=True)
     lengths = log.plan.message_bytes
     for axes, (title, entries) in zip(panels, shown.items()):
-        for (name, label), (colour, marker) in zip(entries.items(), LINES):
+        for (name, label), (colour, marker) in zip(entries.items(), plots.LINES):
             line = data[(data["pattern"] == name) | (data["group"] == name)]
             if len(line):
                 look = {"color": colour, "marker": marker, "markersize": 4, "label": label}
@@ -267,7 +263,7 @@ def draw_runs(axes: Axes, data: pd.DataFrame, column: str) -> None:
     """A line per system, partition and placement with its own colour and mark, which joins official runs; and one per
     simulated machine, dotted, so that nobody takes it for measurements. Runs that are not official have hollow marks
     and no line."""
-    looks = {False: itertools.cycle(LINES), True: itertools.cycle(SIMULATED_LINES)}
+    looks = {False: itertools.cycle(plots.LINES), True: itertools.cycle(SIMULATED_LINES)}
     several = data.loc[~data["simulated"], "line"].nunique() > 1
     for (simulated, line), runs in data.groupby(["simulated", "line"], sort=False):
         colour, mark = next(looks[bool(simulated)])

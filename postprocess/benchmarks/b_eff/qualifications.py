@@ -11,14 +11,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
 from coffeecup.postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
 from coffeecup.postprocess.benchmarks.b_eff.parts import checks, doors, views
-from coffeecup.postprocess.benchmarks.b_eff.records import (
-    Budget,
-    DataCheck,
-    Measurement,
-    Plan,
-    PlannedLoops,
-    Stop,
-)
+from coffeecup.postprocess.benchmarks.b_eff.records import Budget, DataCheck, Measurement, Plan, PlannedLoops, Stop
 from coffeecup.postprocess.benchmarks.b_eff.reduction import best_bandwidth
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.placement import number_stated
@@ -57,10 +50,7 @@ def broken_rules_of_run(run: Run) -> Iterator[tuple[str, str]]:
 def broken_rules_of_repetition(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     plan = log.plan
     if plan.repetitions != REPETITIONS:
-        yield (
-            "repetitions",
-            f"{counted(plan.repetitions, 'repetition')} of each measurement instead of {REPETITIONS}",
-        )
+        yield ("repetitions", f"{counted(plan.repetitions, 'repetition')} of each measurement instead of {REPETITIONS}")
     if seldom := sum(len(repetitions) < plan.repetitions for repetitions in repetitions_of_averaged(log).values()):
         yield (
             "measured_seldom",

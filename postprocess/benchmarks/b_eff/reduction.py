@@ -75,7 +75,7 @@ def table_of(rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
                 * t["loop_length"]
                 / t["elapsed_seconds"]
                 / MBYTE
-            ),
+            )
         )
         .pipe(COLUMNS.validate)
     )

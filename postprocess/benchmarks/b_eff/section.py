@@ -197,10 +197,7 @@ def plan(log: Log[PlannedLoops]) -> list[tuple[str, str]]:
             "Message lengths",
             f"{len(plan.message_bytes)}, from {size(plan.message_bytes[0])} to {size(plan.l_max_bytes)}",
         ),
-        (
-            "Repetitions",
-            f"{plan.repetitions} of each measurement; first loop of {plan.first_loop_length} exchanges",
-        ),
+        ("Repetitions", f"{plan.repetitions} of each measurement; first loop of {plan.first_loop_length} exchanges"),
         ("Methods", f"averaged: {averaged or 'none'}; reported only: {others or 'none'}"),
         (
             "Patterns",

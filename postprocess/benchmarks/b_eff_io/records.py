@@ -73,8 +73,7 @@ class Plan(Record):
         about("numbers of processes, ascending; a partition of n processes is ranks 0 to n - 1"),
     ]
     scheduled_seconds: Annotated[
-        PositiveSeconds,
-        about("T, the time for one partition; a pattern has T / 3 * units / 64 for each access method"),
+        PositiveSeconds, about("T, the time for one partition; a pattern has T / 3 * units / 64 for each access method")
     ]
     units_sum: Annotated[Literal[64], about("64")]
     methods: Annotated[list[AccessMethod], Meta(min_length=1), about("of `write`, `rewrite`, `read`")]

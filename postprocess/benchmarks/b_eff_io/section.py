@@ -177,26 +177,17 @@ def plan(log: Log[Plan]) -> list[tuple[str, str]]:
     plan = log.plan
     given = {name: value for record in log.all(PatternType)[:1] for name, value in record.hints.items()}
     return [
-        (
-            "Form",
-            {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan.form],
-        ),
+        ("Form", {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan.form]),
         (
             "Scheduled time",
             f"{seconds(plan.scheduled_seconds)} for each of {counted(len(plan.partitions), 'partition')}",
         ),
-        (
-            "Chunks",
-            f"M_PART is {size(plan.m_part_bytes)}; segments begin at multiples of {size(plan.alignment_bytes)}",
-        ),
+        ("Chunks", f"M_PART is {size(plan.m_part_bytes)}; segments begin at multiples of {size(plan.alignment_bytes)}"),
         (
             "Patterns",
             f"{len(plan.patterns)}, {sum(entry.type in TYPES for entry in plan.patterns)} of them of b_eff_io",
         ),
-        (
-            "MPI-I/O",
-            f"{of_component(log)}; type shared with {plan.file_pointers} file pointers",
-        ),
+        ("MPI-I/O", f"{of_component(log)}; type shared with {plan.file_pointers} file pointers"),
         (
             "Hints in effect",
             "; ".join(f"{name} = {value}" for name, value in given.items()) or "none reported by the library",

@@ -7,7 +7,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
 from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import factors
-from coffeecup.postprocess.benchmarks.load_figures import LOOKS, impact_over_sizes, middle_half
+from coffeecup.postprocess.benchmarks.load_figures import impact_over_sizes, middle_half
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show import plots
@@ -39,7 +39,7 @@ def slowdown_of_patterns(log: Log[Plan]) -> Figure:
     shown = pd.concat(
         [middle_half(table.groupby(level=[0, 1])).assign(load=kind) for kind, table in tables.items()]
     ).reset_index()
-    looks = dict(zip(LOADS, LOOKS))
+    looks = dict(zip(LOADS, plots.LINES))
     with matplotlib.rc_context(plots.LOOK):
         drawn, [axes] = plots.canvas(8.6, 3.9)
         for number, kind in enumerate(kinds):

@@ -5,14 +5,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
-from coffeecup.postprocess.benchmarks.b_eff_io.records import (
-    CHECKED,
-    Calls,
-    Check,
-    Number,
-    Pass,
-    PlannedPattern,
-)
+from coffeecup.postprocess.benchmarks.b_eff_io.records import CHECKED, Calls, Check, Number, Pass, PlannedPattern
 from coffeecup.postprocess.benchmarks.load_records import LoadRecord, Phase, PlannedVictims
 from coffeecup.postprocess.logs.histograms import Histogram
 from coffeecup.postprocess.logs.records import (

@@ -19,6 +19,10 @@ from coffeecup.postprocess.benchmarks.under_load import LATE, Interval, bandwidt
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
 
+MEASURED = (
+    "repetition phase pattern type method calls bytes open_seconds elapsed_seconds access_seconds sync_seconds "
+    "close_seconds"
+).split()
 LARGE_ACCESSES = 19  # the pattern of separate files with chunks of 1 MiB, as the load accesses its files
 
 
@@ -27,23 +31,8 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     processes / time from opening to closing the files, in MByte/s."""
     return pd.DataFrame(
         [
-            {
-                "log": number,
-                "repetition": record.repetition,
-                "phase": record.phase,
-                "load": record.load or "none",
-                "pattern": record.pattern,
-                "type": record.type,
-                "method": record.method,
-                "calls": record.calls,
-                "bytes": record.bytes,
-                "open_seconds": record.open_seconds,
-                "elapsed_seconds": record.elapsed_seconds,
-                "access_seconds": record.access_seconds,
-                "sync_seconds": record.sync_seconds,
-                "close_seconds": record.close_seconds,
-                "bandwidth": record.bytes / record.seconds / MBYTE,
-            }
+            {"log": number, "load": record.load or "none", "bandwidth": record.bytes / record.seconds / MBYTE}
+            | {name: getattr(record, name) for name in MEASURED}
             for number, log in enumerate(logs)
             for record in log.all(Loaded)
         ]

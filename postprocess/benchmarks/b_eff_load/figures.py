@@ -6,7 +6,7 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.b_eff_load.records import LOADS, Plan
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions, slowdown, units
-from coffeecup.postprocess.benchmarks.load_figures import LOOKS, impact_over_sizes, middle_half
+from coffeecup.postprocess.benchmarks.load_figures import impact_over_sizes, middle_half
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show import plots
@@ -37,7 +37,7 @@ def slowdown_over_lengths(log: Log[Plan]) -> Figure:
         ]
     )
     shown = middle_half(data.groupby(["load", "message_bytes"])["slowdown"]).reset_index()
-    looks = dict(zip(LOADS, LOOKS))
+    looks = dict(zip(LOADS, plots.LINES))
     with matplotlib.rc_context(plots.LOOK):
         drawn, [axes] = plots.canvas(8.6, 3.9)
         for kind in kinds:

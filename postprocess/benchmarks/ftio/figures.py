@@ -17,20 +17,7 @@ from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.hosts import system
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show import plots
-from coffeecup.postprocess.show.plots import (
-    BLUE,
-    BROWN,
-    GREEN,
-    GREY,
-    MINT,
-    ORANGE,
-    PURPLE,
-    SILVER,
-    SKY,
-    VERMILION,
-    WHITE,
-    Figure,
-)
+from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.words import counted, digits, printable, seconds
 
 STAGE_LABELS = {
@@ -43,18 +30,16 @@ STAGE_LABELS = {
 }
 # I/O in warm colours and solid, the rest in cool ones
 ACTIVITY_LOOK = {
-    "open": ("create", PURPLE),
-    "read": ("read", ORANGE),
-    "write": ("write", VERMILION),
-    "flush": ("flush", BROWN),
-    "plan": ("plan the FFT", MINT),
-    "fft": ("FFT", GREEN),
-    "compute": ("compute", BLUE),
-    "exchange": ("exchange", SKY),
-    "wait": ("wait", SILVER),
+    "open": ("create", plots.PURPLE),
+    "read": ("read", plots.ORANGE),
+    "write": ("write", plots.VERMILION),
+    "flush": ("flush", plots.BROWN),
+    "plan": ("plan the FFT", plots.MINT),
+    "fft": ("FFT", plots.GREEN),
+    "compute": ("compute", plots.BLUE),
+    "exchange": ("exchange", plots.SKY),
+    "wait": ("wait", plots.SILVER),
 }
-LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
-
 LINE = ["system", "filesystem", "access", "processes"]  # what the runs of a line have in common
 CYCLES = {"cycles_per_flop": "-", "time_stamp_cycles_per_flop": ":"}
 
@@ -89,7 +74,7 @@ def stages(table: pd.DataFrame) -> Figure:
                 wide[activity],
                 left=start,
                 color=colour,
-                edgecolor=WHITE,
+                edgecolor=plots.WHITE,
                 linewidth=0.6,
                 hatch="//" if activity == "wait" else None,
                 label=f"{label}{' (I/O)' * ACTIVITIES[activity]}",
@@ -124,7 +109,7 @@ def over_sizes(scores: list[Score]) -> Figure:
         drawn, panels = plots.canvas(11.4, 3.8, columns=3)
         for number, (key, runs) in enumerate(lines):
             named = dict(zip(LINE, cast(tuple, key)))
-            colour, marker = LINES[number % len(LINES)]
+            colour, marker = plots.look_of(number)
             label = ", ".join([counted(named["processes"], "process"), *(str(named[column]) for column in varied)])
             look: dict[str, Any] = {"color": colour, "marker": marker, "label": printable(label)}
             draw_line(panels, runs.groupby("elements"), look)

@@ -84,9 +84,7 @@ class Measurement(Record):
     mean_seconds: Annotated[PositiveSeconds, about("mean over all processes")]
     bytes: Annotated[Bytes, about("of all processes")]
     calls: Annotated[
-        int,
-        Meta(ge=0, le=2**63 - 1),
-        about("of all processes: a `pread`, `pwrite`, MPI or FFTW call each"),
+        int, Meta(ge=0, le=2**63 - 1), about("of all processes: a `pread`, `pwrite`, MPI or FFTW call each")
     ]
 
 

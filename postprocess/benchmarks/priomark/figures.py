@@ -15,10 +15,9 @@ from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.hosts import system
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show import plots
-from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
 
-LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
 DASHES = ("-", "--", ":", "-.")
 PARALLEL = ("common_file", "strided", "async")  # averaged in the paper's figure 3
 MOST_BARS = 40
@@ -49,7 +48,7 @@ def accesses(cases: pd.DataFrame) -> Figure:
     shown = data.head(MOST_BARS)
     drawn, [axes] = plots.canvas(8.6, 1.1 + 0.24 * len(shown))
     names = list(data["benchmark"].unique())
-    colours = [LINES[names.index(name) % len(LINES)][0] for name in shown["benchmark"]]
+    colours = [plots.LINES[names.index(name) % len(plots.LINES)][0] for name in shown["benchmark"]]
     axes.barh(range(len(shown)), shown["mbyte_per_second"], color=colours, height=0.7)
     axes.set_yticks(
         range(len(shown)),
@@ -100,13 +99,13 @@ def over_blocks(name: str, rows: pd.DataFrame) -> Figure:
             line = data[
                 (data["process_bytes"] == process_bytes) & (data["pattern"] == kind[0]) & (data["method"] == kind[1])
             ]
-            colour, marker = LINES[place % len(LINES)]
+            colour, marker = plots.LINES[place % len(plots.LINES)]
             axes.plot(
                 [blocks.index(block) for block in line["block_bytes"]],
                 line["mbyte_per_second"],
                 color=colour,
                 marker=marker,
-                linestyle=DASHES[place // len(LINES) % len(DASHES)],
+                linestyle=DASHES[place // len(plots.LINES) % len(DASHES)],
                 label=", ".join(kind),
             )
         labels = [size(block) for block in blocks]
@@ -145,7 +144,7 @@ def spread(log: Log[Plan]) -> list[Figure]:
             line["milliseconds"],
             line["share_longer"],
             where="post",
-            color=LINES[place // 2 % len(LINES)][0],
+            color=plots.LINES[place // 2 % len(plots.LINES)][0],
             linestyle="-" if kind[1] == "read" else "--",
             label=f"{kind[0]} {kind[1]}",
         )
@@ -198,7 +197,7 @@ def over_sizes(scores: list[Score]) -> Figure:
         for axes, title in zip(panels, titles):
             part = data[data["part"] == title]
             for (filesystem, workload), line in part.groupby(["filesystem", "workload"], sort=False):
-                colour, marker = LINES[systems.index(filesystem) % len(LINES)]
+                colour, marker = plots.LINES[systems.index(filesystem) % len(plots.LINES)]
                 means = line.groupby("processes")["mbyte_per_second"].mean()
                 axes.plot(
                     means.index,

@@ -99,17 +99,7 @@ def losses(record: Measurement) -> dict[str, float]:
 def case_table(table: pd.DataFrame) -> pd.DataFrame:
     """A row per log and case: `bandwidth`, `acl` and `abl` are arithmetic means over the repetitions, in MByte/s and
     pure numbers."""
-    properties = [
-        "benchmark",
-        "pattern",
-        "method",
-        "process_bytes",
-        "block_bytes",
-        "read_share",
-        "direct",
-        "target",
-        "evicted",
-    ]
+    properties = "benchmark pattern method process_bytes block_bytes read_share direct target evicted".split()
     groups = table.groupby(["log", "case"])
     return (
         groups[properties]

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What accelerator.c offers its layer over MPI. The names do not hide any of the kernels'. */
-#ifndef STANDIN_ACCELERATOR_H
-#define STANDIN_ACCELERATOR_H
+#pragma once
 
 extern long standin_under_way; /* operations that were started and not completed */
 
@@ -13,5 +12,3 @@ void standin_enter(void);
 void standin_leave(void);
 
 int standin_is_device(const char *address);
-
-#endif

@@ -5,14 +5,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
-from coffeecup.postprocess.logs.records import (
-    Part,
-    PositiveBytes,
-    Rank,
-    Text,
-    about,
-    matching,
-)
+from coffeecup.postprocess.logs.records import Part, PositiveBytes, Rank, Text, about, matching
 
 Kind = Literal["host", "cuda", "cuda-managed", "hip", "hip-managed", "level-zero", "level-zero-shared"]
 HOST = "host"

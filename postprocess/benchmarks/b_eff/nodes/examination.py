@@ -75,8 +75,7 @@ def time_of(record: Confirmation) -> float:
 def labelled(table: pd.DataFrame, record: Matching) -> pd.DataFrame:
     """With the columns that statistics.nodes.effects needs besides."""
     return table.assign(
-        unit=f"{record.scope} {record.matching}",
-        condition=f"{record.scope} {record.processes} {record.direction}",
+        unit=f"{record.scope} {record.matching}", condition=f"{record.scope} {record.processes} {record.direction}"
     )[COLUMNS]
 
 

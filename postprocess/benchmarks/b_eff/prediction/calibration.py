@@ -155,10 +155,7 @@ def _measured(machine: Machine, log: Log[Plan]) -> list[Measured]:
     alone = replace(machine, network=network, hop_latency=0.0)
     places = logged(machine, log)
     best = _best_seconds(log)
-    made = [
-        *patterns.messages(run.ranks, plan.seed, plan.random_patterns),
-        patterns.worst_cycle(run.ranks),
-    ]
+    made = [*patterns.messages(run.ranks, plan.seed, plan.random_patterns), patterns.worst_cycle(run.ranks)]
     return [
         Measured(messages.pattern, exchange(alone, run.ranks, messages, places), lengths, seconds)
         for messages in made

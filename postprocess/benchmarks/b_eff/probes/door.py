@@ -11,10 +11,4 @@ INVARIANTS = {
     "probe_times": "the longest round trip is not shorter than the shortest",
     "copy_hosts": "copies in memory have as many hosts as the run",
 }
-DOOR = Door(
-    invariants=INVARIANTS,
-    before=expected,
-    problems=problems_of_probes,
-    qualifications=of_cores,
-    checks=checks,
-)
+DOOR = Door(invariants=INVARIANTS, before=expected, problems=problems_of_probes, qualifications=of_cores, checks=checks)
