@@ -20,7 +20,7 @@ from coffeecup.postprocess.show.words import counted
 UNSIGNED = "The evidence is unsigned, because the contract names no signers: whoever has its files can replace them."
 TOO_MANY = (
     "they may have been slow ones. Name only sessions of this acceptance; if that does not help, find the causes and "
-    "begin a new acceptance, whose contract may allow more (`refused_runs`)."
+    "begin a new acceptance, whose contract may allow more (refused_runs)."
 )
 
 
