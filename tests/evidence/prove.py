@@ -58,7 +58,7 @@ from mutator import LOGS, tried
 from proofs import OUTPUT, ROOT, TOOLS, ProofError, Result, copy_of_tree, run
 
 # Tests that build no kernel, and what they need besides this project.
-TEST_TOOLS = ("pytest", "hypothesis", "otava-test-data")
+TEST_TOOLS = ("pytest", "hypothesis", "otava-test-data", "axe-core-python")
 WITHOUT_KERNELS = ("test_*_score*.py", "test_logs*.py", "test_figures*.py", "test_history*.py", "test_site_report*.py")
 # What a centre may have: its own ReFrame and pandas, which the installation must leave alone.
 OF_A_CENTRE = {"reframe-hpc": "4.9.3", "pandas": "2.2.3", "numpy": "1.26.4"}
