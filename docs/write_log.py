@@ -35,6 +35,7 @@ BASES = {
     LoadRecord: "as in [load](#load)",
 }
 PARTS = {part.__name__: part for part in (*OBJECTS, *BASES)}
+KEYS = ("which", "from 1")  # meanings of fields that state what a record is about
 MISSING = "?"  # marks a field that a record may lack
 
 
@@ -46,12 +47,12 @@ def page(text: str) -> str:
 
 def records_of(name: str) -> str:
     """A paragraph and a table for each record that a benchmark has for itself, or that several share."""
-    texts, kind, before = [], "", ""
+    texts, kind, before = [], "", []
     for record in SHARED.get(name) or own_records(name):
-        fields = fields_table(record, name)
+        fields = [*fields_of(type_info(record), name)]
         more = f" It has the fields of `{kind}`." if fields == before else ""
         kind = kind if more else kind_of(record)
-        texts.append(record_text(record, more, "" if more else fields))
+        texts.append(record_text(record, more, [] if more else fields))
         before = fields
     return "\n".join(texts)
 
@@ -73,9 +74,13 @@ def invariants_of(name: str) -> str:
     return table("invariant", "what has to agree", stated.items())
 
 
-def record_text(record: type[Record], more: str, fields: str) -> str:
-    paragraph = textwrap.fill(f"`{kind_of(record)}`: {inline(record)}.{more}", 120, break_on_hyphens=False)
-    return f"{paragraph}\n" + (f"\n{fields}" if fields else "")
+def record_text(record: type[Record], more: str, fields: list[tuple[str, str]]) -> str:
+    """The fields that state what the record is about follow its kind, the others are in a table."""
+    keys = [name for name, text in fields if text in KEYS and "." not in name]
+    by = f", by {', '.join(f'`{key}`' for key in keys)}" if keys else ""
+    paragraph = textwrap.fill(f"`{kind_of(record)}`{by}: {inline(record)}.{more}", 120, break_on_hyphens=False)
+    rows = [row for row in fields if row[0] not in keys]
+    return f"{paragraph}\n" + (f"\n{table('field', 'meaning', rows)}" if rows else "")
 
 
 def fields_table(described: type, benchmark: str) -> str:
@@ -93,8 +98,19 @@ def table(name: str, meaning: str, rows) -> str:
     """Neighbours with the same meaning share a row."""
     lines = [f"| {name} | {meaning} |\n|---|---|\n"]
     for text, group in groupby(rows, key=itemgetter(1)):
-        lines.append(f"| {', '.join(f'`{first}`' for first, _ in group)} | {text} |\n")
+        lines.append(f"| {joined([first for first, _ in group])} | {text} |\n")
     return "".join(lines)
+
+
+def joined(names: list[str]) -> str:
+    """`a`, `b.c`, `b.d` as `a`, `b.{c,d}`."""
+    texts = []
+    for above, group in groupby(names, key=lambda name: name.rpartition(".")[0]):
+        inner = [*group]
+        if above and inner[1:]:
+            inner = [f"{above}.{{{','.join(name.rpartition('.')[2] for name in inner)}}}"]
+        texts += inner
+    return ", ".join(f"`{text}`" for text in texts)
 
 
 def fields_of(record: StructType, benchmark: str, above: str = ""):

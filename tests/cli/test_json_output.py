@@ -14,6 +14,7 @@ from builds import ROOT
 from commands import all_commands, run
 from contracts_made import begin
 from logs_made_b_eff import AVERAGED, averaged_log
+from mutator import expanded
 from sessions_made import case, database, each_night, night, nights, session, steady
 
 PAGES = sorted((ROOT / "docs").glob("json-*.md"))
@@ -36,7 +37,12 @@ def tables():
             shared = re.match(r"\*([\w ]+)\* is ", part)
             name = shared[1] if shared else heading
             rows = re.findall(r"^\| (`[^|]*`) \| ([^|]+) \|", part, re.MULTILINE)
-            found[name] = [(field, kind) for fields, kind in rows for field in re.findall(r"`([^`]+)`", fields)]
+            found[name] = [
+                (field, kind)
+                for fields, kind in rows
+                for text in re.findall(r"`([^`]+)`", fields)
+                for field in expanded(text)
+            ]
     return {name: rows for name, rows in found.items() if rows}
 
 
