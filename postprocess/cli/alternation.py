@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -162,7 +163,7 @@ def run_in(folder: Path, plan: Plan, arm: Arm, limit: float) -> str | None:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(LOOK_SECONDS)
         if process.returncode is None:
-            end(process, came)
+            end(process, came, command)
             return f"it did not end within {limit:.0f} s and was ended; a plan or --run-limit states another time"
     if not process.returncode:
         return None
@@ -189,17 +190,28 @@ def interrupts_later() -> Iterator[list[int]]:
         raise KeyboardInterrupt
 
 
-def end(process: subprocess.Popen, came: list[int]) -> None:
+def end(process: subprocess.Popen, came: list[int], command: list[str]) -> None:
     """Ends everything in the session of a process: by SIGTERM, after which launchers end their kernels and these remove
     what they made; what is still there after GRACE, or when another interrupt comes, by SIGKILL."""
-    os.killpg(process.pid, signal.SIGTERM)
-    last, before = time.monotonic() + GRACE, len(came)
-    while time.monotonic() < last and len(came) == before and members(process.pid):
-        time.sleep(LOOK_SECONDS)
+    before = len(came)
+    for terminate in (*by_slurm(command), partial(os.killpg, process.pid, signal.SIGTERM)):
+        terminate()
+        last = time.monotonic() + GRACE
+        while time.monotonic() < last and len(came) == before and members(process.pid):
+            time.sleep(LOOK_SECONDS)
     for member in members(process.pid):
         with suppress(ProcessLookupError):
             os.kill(member, signal.SIGKILL)
     process.wait()
+
+
+def by_slurm(command: list[str]) -> list[Callable]:
+    """Sends SIGTERM to the kernels that srun started: at its own SIGTERM, it would send them SIGKILL. The steps of the
+    job get it, which are those of the run unless this process is in a step itself."""
+    job, scancel = os.environ.get("SLURM_JOB_ID"), shutil.which("scancel")
+    if not job or not scancel or "SLURM_STEP_ID" in os.environ or "srun" not in map(os.path.basename, command):
+        return []
+    return [partial(subprocess.run, [scancel, "--signal=TERM", job], capture_output=True, check=False)]
 
 
 def members(session: int) -> list[int]:

@@ -4,8 +4,8 @@
 A difference is compared with those between sessions of the same series that are as many sessions apart and that nothing
 changed: the deviations from the levels that the history found. If the named sessions are like these, their deviation is
 each of the ranks with the same probability, whatever its distribution is (Vovk, Gammerman and Shafer, Algorithmic
-Learning in a Random World, 2005, chapter 2). Where neighbours depend on each other, this holds only approximately;
-how far has not been measured.
+Learning in a Random World, 2005, chapter 2). Where neighbours depend on each other, this holds only approximately: in
+nights of two real systems, 5.0 to 6.3 % of the intervals missed instead of 5 % (tests/evidence/bench_compare.py).
 """
 
 from dataclasses import asdict, dataclass

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.show.words import counted
 from coffeecup.postprocess.statistics.pairs import RISK, interval
 
 MOST_FORESEEN = 10  # times the pairs that were measured: a longer forecast is a guess
@@ -105,7 +106,7 @@ def in_words(found: Verdict, first: str) -> str:
     if found.standing is Standing.SAME:
         return f"{against}: no difference above {percent(found.minimum)} % {range_}"
     if found.standing is Standing.OPEN:
-        more = f": about {found.more_pairs} more pairs would" if found.more_pairs else ""
+        more = f": about {counted(found.more_pairs, 'more pair')} would" if found.more_pairs else ""
         return f"{against}: cannot tell {range_}{more}"
     direction = {Standing.DIFFERENT: "higher" if size > 0 else "lower"}.get(found.standing, found.standing.value)
     below = "" if found.matters else f", below {percent(found.minimum)} %"

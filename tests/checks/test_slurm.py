@@ -4,18 +4,21 @@ or never start."""
 
 import os
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import counters_made
 import pytest
 import slurm_made
-from builds import ROOT
+from builds import PATIENCE, ROOT
 from check_runs import only_case, prebuilt, values
 from conftest import Reframe, kernel_of
 from documented import groups_of_nodes
+from kernel_runs import processes_in, wait_until
+from kernel_runs import records as read_records
 from kernel_runs import run as run_command
-from kernel_runs import wait_until
 from raw_log import read_log
 from slurm_made import settings
 
@@ -114,6 +117,28 @@ def test_processes_are_placed_as_requested(run, slurm, openmpi, kernel_that):
     }
     assert all(len(host["core_sets"]) == 2 for log in placed.values() for host in log.run["hosts"])
     assert not any("not_as_requested" in case["qualifications"] for case in session.cases)
+
+
+@pytest.mark.alone  # for the same reason
+def test_sigterm_ends_the_run_of_a_comparison_on_all_nodes(slurm, openmpi, tmp_path):
+    """The log of the kernel that srun started on two nodes is closed as that of an interrupted one."""
+    slurm("salloc", "--no-shell", "--nodes=2", "--job-name=comparison")
+    job = slurm("squeue", "--noheader", "--name=comparison", "--format=%i").strip()
+    runs, kernel = tmp_path / "runs", [openmpi.bin / "b_eff", "--memory-per-process", "4MiB"]  # minutes
+    command = [Path(sys.executable).with_name("coffeecup"), "compare", "--arm=usual=", "--arm=other=--seed 2"]
+    command += ["-o", runs, "--", "srun", "--mpi=pmix", "-n", "2", "env", f"LD_PRELOAD={openmpi.patience}", *kernel]
+    within = os.environ | slurm.environment | {"SLURM_JOB_ID": job, "SLURM_NTASKS_PER_NODE": "1"}
+    started = subprocess.Popen(command, env=within, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: any(runs.rglob("*.jsonl")) or started.poll() is not None, "the run has a log")
+    assert started.poll() is None, started.communicate()
+    assert len({process.parent for process in processes_in(runs) if "b_eff" in process.words[0]}) == 2  # slurmstepd
+    started.terminate()
+    assert "interrupted: the same command goes on" in started.communicate(timeout=PATIENCE)[1]
+    assert started.returncode == 1 and not processes_in(runs)
+    slurm("scancel", job)
+    wait_until(lambda: not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job ends")
+    [log] = runs.rglob("*.jsonl")
+    assert read_records(log)[-1]["status"] == "interrupted"
 
 
 def test_recipe_of_the_documentation_writes_the_groups_of_this_slurm(slurm):

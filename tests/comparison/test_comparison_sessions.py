@@ -29,6 +29,13 @@ def test_a_planted_difference_is_found_with_its_size(tmp_path, factor, standing)
     assert found.low <= factor <= found.high and 1.005 < found.high / found.middle < 1.03
 
 
+def test_noise_that_hides_a_difference_that_matters_decides_nothing(tmp_path):
+    """And nobody foresees how many sessions would."""
+    one = judged(tmp_path, [*steady(60, spread=0.05), 1000.0, 1000.0])
+    assert one.verdict.low < 0.97 and one.verdict.high > 1.03 and one.verdict.more_pairs is None
+    assert "cannot tell [" in one.sentence and "would" not in one.sentence
+
+
 @pytest.mark.parametrize(("count", "standing"), [(20, "worse"), (19, "open")])
 def test_nineteen_pairs_of_the_history_are_the_fewest(tmp_path, count, standing):
     """A risk of 5 % needs that one of 20 differences exceeds the others."""

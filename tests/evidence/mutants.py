@@ -27,6 +27,7 @@ MUTATED = {
     "postprocess/acceptance/risk.py": ("test_risk.py",),
     "postprocess/acceptance/terms.py": ("test_contract.py", "test_terms.py"),
     "postprocess/benchmarks/directions.py": ("test_directions.py",),
+    "postprocess/comparison/causes.py": ("test_comparison_causes.py",),
     "postprocess/comparison/sessions.py": ("test_comparison_sessions.py",),
     "postprocess/comparison/verdicts.py": ("test_comparison_verdicts.py",),
     "postprocess/history/cases.py": ("test_any_suite.py", "test_completeness.py", "test_session_files.py"),
