@@ -82,6 +82,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
 
     def _score(self):
         from coffeecup.postprocess.benchmarks.scoring import score_log
+        from coffeecup.postprocess.logs import hangs
         from coffeecup.postprocess.logs.reader import LogError
 
         log = Path(self.stagedir, self.log_name)
@@ -92,6 +93,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         try:
             return score_log(log)
         except LogError as error:
+            self.node_effects = hangs.stored(log)
             raise SanityError(f"{error}; output of the job: {self._job_complaint()}") from None
 
     def _check_hash(self, log):

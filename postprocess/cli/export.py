@@ -45,6 +45,7 @@ def export(
     """Export sessions as JUnit XML or OpenMetrics text."""
     from coffeecup.postprocess.history.change_points import session_values
     from coffeecup.postprocess.history.completeness import completeness
+    from coffeecup.postprocess.history.nodes import hangs
     from coffeecup.postprocess.history.standing import standing
     from coffeecup.postprocess.reports import exports
 
@@ -56,6 +57,7 @@ def export(
     found, _, _ = judged(values, cases, thresholds, entries)
     if openmetrics:
         findings = [finding for event in found for finding in event.findings]
-        write_text(openmetrics, exports.openmetrics(standing(values, findings, cases, entries), tests, found))
+        last = standing(values, findings, cases, entries)
+        write_text(openmetrics, exports.openmetrics(last, tests, found, hangs(selection.tests_in(cases))))
     if junit:
         write_text(junit, exports.junit(selection.tests_in(cases), table, tests, found))

@@ -32,7 +32,13 @@ class Format(StrEnum):
     SLURM = "slurm"
 
 
-@exit_codes({0: "no node is confirmed to be slow", 1: "a node is confirmed to be slow", 2: USAGE})
+@exit_codes(
+    {
+        0: "no node is confirmed to be slow",
+        1: "a node is confirmed to be slow, or two runs that hang name the same nodes",
+        2: USAGE,
+    }
+)
 @expanded()
 def nodes(
     selection: Selection,
@@ -54,9 +60,10 @@ def nodes(
     as_json: AsJson = False,
 ) -> None:
     """List slow nodes, and slow servers of files: how slow compared with their peers, since when, and how often they
-    were suspected."""
+    were suspected; and the nodes of runs that hang."""
     from coffeecup.postprocess.history import node_figures
-    from coffeecup.postprocess.history.nodes import as_servers, node_table, over_sessions, server_table, summary
+    from coffeecup.postprocess.history.nodes import as_servers, hangs, node_table, over_sessions, server_table, summary
+    from coffeecup.postprocess.reports.changes import hang_line
     from coffeecup.postprocess.show.tables import csv_text
 
     if as_json and form != Format.TEXT:
@@ -68,19 +75,21 @@ def nodes(
     found = summary(table, chosen, last)
     of_servers = server_table(values)
     servers = over_sessions(of_servers, last)
+    hung = hangs(chosen)
     if as_json:
-        print_json({"nodes": found, "servers": as_servers(servers)})
+        print_json({"nodes": found, "servers": as_servers(servers), "hangs": hung})
     elif form == Format.SLURM:
         commands = drains(found)
         typer.echo("\n".join(commands), nl=bool(commands))
     else:
         typer.echo("\n".join([*overview(found, every), *overview_of_servers(as_servers(servers), every)]))
+        typer.echo("".join(f"{hang_line(row)}\n" for row in hung.to_dict("records")), nl=False)
     if figures:
         drawn = [*node_figures.figures(table, found), *node_figures.figures(of_servers, servers, "server")]
         write_figures(figures, [("coffeecup", figure) for figure in drawn])
         write_text(figures / "coffeecup-nodes.csv", csv_text(found))
         write_text(figures / "coffeecup-servers.csv", csv_text(as_servers(servers)))
-    raise typer.Exit(1 if len(found) and found["confirmed_now"].any() else 0)
+    raise typer.Exit(1 if found["confirmed_now"].any() or hung["again"].any() else 0)
 
 
 def drains(found: "pd.DataFrame") -> list[str]:

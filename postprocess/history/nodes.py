@@ -174,6 +174,23 @@ def short(name: str) -> str:
     return name.partition(".")[0]
 
 
+def hangs(cases: pd.DataFrame) -> pd.DataFrame:
+    """A row per system and set of nodes that verdicts on runs that hang name, the most frequent first: how many `hangs`
+    there were, when the first and the last one, and the `verdict` of the last one. `again` is whether two or more name
+    the same nodes: chance does not do that, so a node, or the link between them, is the likely cause."""
+    found = [
+        (str(row["system"]), tuple(hang["nodes"]), row["session_time"], hang["verdict"])
+        for row in cases[cases["node_effects"] != ""].sort_values("session_time").to_dict("records")
+        if (hang := orjson.loads(row["node_effects"]).get("hang"))
+    ]
+    table = pd.DataFrame(found, columns=["system", "nodes", "time", "verdict"])
+    table = table.groupby(["system", "nodes"], as_index=False, sort=False).agg(
+        hangs=("time", "size"), first=("time", "first"), last=("time", "last"), verdict=("verdict", "last")
+    )
+    again = (table["hangs"] > 1) & (table["nodes"].str.len() > 0)
+    return table.assign(again=again).sort_values("hangs", ascending=False, kind="stable", ignore_index=True)
+
+
 def failures(cases: pd.DataFrame) -> dict[tuple[str, str], int]:
     """System and node to the number of failed test cases whose jobs ran on it."""
     failed = cases[cases["result"].isin(FAILURES)]

@@ -329,6 +329,15 @@ def node_line(row: dict) -> str:
     )
 
 
+def hang_line(row: dict) -> str:
+    """Runs that hang, a row of history.nodes.hangs."""
+    where = f" of {' and '.join(row['nodes'])}" if row["nodes"] else ""
+    since = f"{row['first']:%Y-%m-%d}" + (f" to {row['last']:%Y-%m-%d}" if row["hangs"] > 1 else "")
+    what = "a node or the link between them" if len(row["nodes"]) > 1 else "the node"
+    finding = f"; examine {what}" if row["again"] else ""
+    return printable(f"{counted(row['hangs'], 'hang')}{where}, {since}{finding}: {row['verdict']}")
+
+
 def kind_lines(found: pd.DataFrame) -> list[str]:
     """A line for each kind of nodes that the sessions of a test show, of a history.nodes.summary; none for one kind."""
     several = found.groupby(["system", "test"])["kind"].transform("nunique") > 1

@@ -89,11 +89,11 @@ def line_of(metric) -> str:
     return printable(f"{metric.metric}: {value}{limits}; {metric.outcome}")
 
 
-def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event]) -> str:
+def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event], hangs: pd.DataFrame) -> str:
     """OpenMetrics text of the last session of every series, from a table of standing.standing: the value, its reference
     and bounds, and 1 if it fails, has no value or is worse than before; and of every test of a table of completeness,
     for how many sessions it has had no value; and of every event that is not over, whether it alarms, and the slow
-    nodes that explain it."""
+    nodes that explain it; and the counts of a table of history.nodes.hangs."""
     families = {
         "coffeecup_result": ("Value of the last session, in the unit of the label.", standing["last"]),
         "coffeecup_level": ("Median of the sessions since the last change.", standing["median"]),
@@ -135,7 +135,14 @@ def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event])
         [label_text({"system": event.system, "event": event.name, "node": node.name}) for event, node in slow],
         pd.Series([node.confirmed for _, node in slow], dtype=float),
     )
-    return "\n".join([*lines, "# EOF"]) + "\n"
+    return "\n".join([*lines, *family_of_hangs(hangs), "# EOF"]) + "\n"
+
+
+def family_of_hangs(hangs: pd.DataFrame) -> list[str]:
+    of_nodes = [label_text({"system": row.system, "nodes": " ".join(row.nodes)}) for row in each_row(hangs)]
+    return family(
+        "coffeecup_hangs", "How many runs hung because of these nodes, or of unknown ones.", of_nodes, hangs["hangs"]
+    )
 
 
 def event_labels(event: Event) -> str:

@@ -67,8 +67,14 @@ class Effects(Struct):
     values: dict[str, Annotated[list[Ratio | None], Meta(min_length=5, max_length=5)]] = {}
 
 
+class Hang(Struct):
+    verdict: str
+    nodes: list[str] = []
+
+
 class NodeEffects(Effects):
     servers: Effects | UnsetType = UNSET
+    hang: Hang | UnsetType = UNSET
 
 
 class OwnVariables(Struct):

@@ -89,6 +89,8 @@ def changed(ranks=2, **fields):
     return [*records[:-1], {**records[-1], **fields}]
 
 
+HUNG = {"rank": 5, "host": "x7", "process": 9, "state": "stopped", "kernel_function": None, "steps": 3}
+HUNG |= {"place": "ring-1", "file": None, "messages": 2, "receives_from": [4], "adapters_lost": []}
 BAD = {  # by the number of processes
     2: (b_eff_log(ranks=2, nodes=1)[:-1], "sanity error"),
     3: (changed(3, status="failed", reason="a wrong byte"), "a wrong byte"),
@@ -96,6 +98,10 @@ BAD = {  # by the number of processes
     5: (b_eff_log(ranks=5, nodes=1, only=lambda name: name != "ping-pong"), "expected metrics"),
     7: (changed(7, status="interrupted", reason="SIGTERM"), "SIGTERM"),
     6: ([], "sanity error"),
+    8: (
+        changed(status="hung", reason="no progress for 3 s", processes=[HUNG]),
+        "; rank 5 on x7 is stopped (ring-1)",
+    ),
 }
 
 
@@ -110,6 +116,8 @@ def test_log_that_is_not_of_a_complete_run_fails(reframe, tmp_path, kernel_that)
     for size, (_, complaint) in BAD.items():
         assert (found[size]["result"], found[size]["fail_phase"]) == ("fail", "sanity")
         assert complaint in found[size]["fail_reason"]
+        hang = {"hang": {"verdict": "rank 5 on x7 is stopped (ring-1)", "nodes": ["x7"]}}
+        assert found[size]["node_effects"] == (hang if size == 8 else {})
 
 
 def test_job_without_log_shows_what_it_said(reframe, kernel_that):

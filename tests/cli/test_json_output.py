@@ -56,7 +56,9 @@ def effects(usual, unknown, slow, count):
 
 EFFECT = {"verdict": "suspects", "confirmed": [], **effects("x1", "x2", "x3", 16)}
 EFFECT["servers"] = effects("OST0000", "OST0001", "OST0002", 9)
+EFFECT["hang"] = {"verdict": "cannot tell the cause", "nodes": []}
 RARE = re.compile(
+    r"hangs\[\]\.nodes\[\]|"
     r"\[\]\.nodes\?\.(nodes|servers)|events\??\[\]\.(nodes|tested)|(excluded|no_reference|would_have_failed|remarks)\[\]"
 )
 

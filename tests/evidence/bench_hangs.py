@@ -40,8 +40,8 @@ NODES = [(f"n{node}", 2) for node in range(4)]
 HOSTS, PULLED = 4, 2
 RATE, BURST, SLOW, LOAD = 50e6, 64 * 1024, 0.01, 30  # byte/s of a link; the part of a slow one; other programs
 AFTER, WITHIN, WATCHED = 5, 10, 60  # seconds: --hang-after; to end after it; of a run that is slow
-USUAL = ["--memory-per-process", "16MiB", "--time-budget", "600", "--repetitions", "100", "--hang-after", str(AFTER)]
-EXAMINED = ["--patterns", "ping_pong", "--repetitions", "1", "--longest-loop", "1", "--matchings", "1000"]
+USUAL = ["--memory-per-process", "16MiB", "--time-budget", "600", "--hang-after", str(AFTER)]
+EXAMINED = ["--patterns", "ping_pong", "--repetitions", "1", "--matchings", "1000"]
 PARTS = {  # of b_eff: options, and the record that shows that it has begun
     **{
         name: (["--patterns", name], "measurement")
@@ -99,7 +99,8 @@ def swallow(run: Run) -> str:
     """The library in front of the kernel has struck by itself."""
     assert run.told
     receiver, other = run.told.read_text().strip(), r"rank \d on \S+"
-    return rf"; rank {receiver} on \S+ waits for a message from ({other} or )?rank 0 on \S+( or {other})? \("
+    pair = rf"rank 0 on \S+ and rank {receiver} on \S+ wait for messages from each other"
+    return rf"; ({pair}|rank {receiver} on \S+ waits for a message from ({other} or )?rank 0 on \S+( or {other})?) \("
 
 
 def pull(run: Run) -> str:

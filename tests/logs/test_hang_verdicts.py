@@ -59,7 +59,9 @@ FIRST_ONE = [(1,), (0,), (3,), (2,)]  # one after the other: the message of the 
         ([8, 6, 8, 10], RING, "rank 1 on n0 waits for a message from rank 0 on n0 or rank 2 on n1"),
         ([8, 6, 7, 8], [(3,), (2,), (1,), (0,)], "rank 1 on n0 waits for a message from rank 2 on n1"),
         ([6, 6, 9, 9], FIRST_ONE, "rank 0 on n0 and rank 1 on n0 wait for messages from each other"),
-        ([9, 9, 9, 9], [(), (), (0,), ()], "cannot tell the cause: all processes wait"),
+        # rank 2 alone is not yet where all processes wait for each other; so are both of one of two rings
+        ([0, 0, 9, 0], [(), (), (0,), ()], "rank 2 on n1 waits for a message from rank 0 on n0"),
+        ([0, 0, 8, 7], [(), (), (3,), (2,)], "rank 3 on n1 waits for a message from rank 2 on n1"),
         ([6, 6, 9, 9], RING, "cannot tell the cause: all processes wait"),  # two messages from the others may be lost
         ([9, 6, 6, 9], FIRST_ONE, "cannot tell the cause: all processes wait"),  # two that do not wait for each other
         ([9, 6, 9, 9], [(3, 1), (7,), (1, 3), (2, 0)], "cannot tell the cause: all processes wait"),  # 7 is not known
