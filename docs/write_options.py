@@ -39,13 +39,14 @@ Every command exits with 2 on wrong usage, or if a file cannot be read or writte
 
 
 # An option or argument with its explanation, or a paragraph.
-PART = re.compile(r"^  (?:-|[A-Z]+\.{3} ).*(?:\n {6,}.*)*\n?|^\w.*(?:\n\w.*)*\n\n?", re.MULTILINE)
+PART = re.compile(r"^  (?:-|[A-Z]+(?:\.{3})? <).*(?:\n {6,}.*)*\n?|^\w.*(?:\n\w.*)*\n\n?", re.MULTILINE)
 SEVERAL = 2  # programs that have a part
 
 
 def page(kernels):
     """The text of the page, with the kernels of this folder."""
-    of_kernels = {name: of_kernel(Path(kernels, name)) for name in benchmarks()}
+    helps = {name: of_kernel(Path(kernels, name)) for name in benchmarks()}
+    of_kernels = {name: text.replace(f"default: {name}.jsonl", "default: KERNEL.jsonl") for name, text in helps.items()}
     words = commands(get_command(coffeecup))
     of_commands = {" ".join(("coffeecup", *command)): of_command(command) for command in words}
     texts = (KERNELS, *sections("kernels", of_kernels), COMMANDS, *sections("commands", of_commands))
@@ -63,7 +64,7 @@ def sections(programs, texts):
     yield section(f"Several {programs}", "\n".join(f"{name}\n{meaning}".strip("\n") for name, meaning in shown))
     for title, text in texts.items():
         own = PART.sub(lambda part: "" if divided(part[0]) in several.values() else part[0], text)
-        names = re.findall(r"^  .*?(--[\w-]+|[A-Z]+(?=\.{3}))", "".join(PART.findall(text)), re.MULTILINE)
+        names = re.findall(r"^  .*?(--[\w-]+|[A-Z]+(?=(?:\.{3})? <))", "".join(PART.findall(text)), re.MULTILINE)
         here = [name for name in names if not re.search(rf"^  (?:-\w, )?{name}\b", own, re.MULTILINE)]
         yield section(title, f"{own.rstrip()}\n\nExplained above: {', '.join(here)}")
 
