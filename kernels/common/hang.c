@@ -21,7 +21,7 @@
 #include "peers.h"
 #include "record.h"
 
-enum { GATHER_MS = 5000, LEAVE_MS = 20000, END_MS = 5000, LAUNCHER_MS = 3000, PAUSE_MS = 100, PROC_PATH = 64 };
+enum { GATHER_MS = 6000, LEAVE_MS = 20000, END_MS = 5000, LAUNCHER_MS = 3000, PAUSE_MS = 100, PROC_PATH = 64 };
 enum { SHORTEST_SECONDS = 30, FIRST_SECONDS = 300, FILES_SECONDS = 600, SLOWER = 100 };
 
 double hang_after_seconds;
@@ -258,9 +258,8 @@ static void leave(int rank)
 
 /* --- the watch ---------------------------------------------------------------------------------------------------- */
 
-/* Whether a process of this node, or what another keeper left, is the reason why nothing moves: processes of a node
- * may wait for as long as other nodes measure. One that ends by itself may hang in its library, and one that has ended
- * so is no reason. */
+/* Whether a process of this node is the reason why nothing moves: processes of a node may wait for as long as other
+ * nodes measure. One that ends by itself may hang in its library, and one that has ended so is no reason. */
 static bool is_stuck(const struct peer *peers, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -268,7 +267,15 @@ static bool is_stuck(const struct peer *peers, int count)
         if (peers[i].process && (peers[i].left ? !strchr("ZX", state) : peers[i].steps % 2 || strchr("TtZX", state)))
             return true;
     }
-    return take_files(NULL) > 0;
+    return false;
+}
+
+/* By this keeper, or by another one that left a file: a busy node counts its looks more slowly. */
+static bool is_known(const struct peer *peers, int count)
+{
+    const long waited_ms = seen.looks * PEERS_LOOK_MS, patience_ms = seen.patience_seconds * 1000L;
+    return (waited_ms >= patience_ms && is_stuck(peers, count)) ||
+           (2 * waited_ms >= patience_ms && take_files(NULL) > 0);
 }
 
 bool hang_look(void)
@@ -286,7 +293,7 @@ bool hang_look(void)
     }
     seen.looks = progress == seen.progress ? seen.looks + 1 : 0;
     seen.progress = progress;
-    if (!begun || seen.looks * PEERS_LOOK_MS < seen.patience_seconds * 1000L || !is_stuck(peers, count))
+    if (!begun || !is_known(peers, count))
         return false;
     seen.processes = describe_processes();
     if (peers[0].rank == 0)

@@ -82,19 +82,21 @@ def _lost_messages(processes: Sequence[HungProcess]) -> list[Cause]:
     message, the one that received the fewest waits for a message that was sent, and all others wait for that process;
     so do two that received the fewest if they exchange messages only with each other. Nothing if it is neither, or if
     a process has not come to that loop."""
-    behind = min((_progress(process) for process in processes if process.receives_from), default=None)
-    last = [process for process in processes if process.receives_from and _progress(process) == behind]
-    if any(process.steps < last[0].steps for process in processes if last):
+    receiving = [process for process in processes if process.receives_from]
+    behind = min(map(_progress, receiving), default=(0, 0))
+    last = [process for process in receiving if _progress(process) == behind]
+    if any(process.steps < behind[0] for process in processes):
         return []
-    ranks = {process.rank: process for process in processes}
-    senders = [ranks[rank] for rank in last[0].receives_from if rank in ranks] if last else []
     if len(last) == 2 and [{each.rank} for each in last[::-1]] == [set(each.receives_from) for each in last]:
         return [Cause(f"{_name(last[0])} and {_name(last[1])} wait for messages from each other", last)]
-    if len(last) != 1 or not senders:
+    if len(last) != 1:
         return []
-    cut = [other for other in senders if other.host != last[0].host and (other.adapters_lost or last[0].adapters_lost)]
-    text = f"{_name(last[0])} waits for a message from {' or '.join(map(_name, cut or senders))}"
-    return [Cause(text, [*last, *(cut or senders)])]
+    ranks = {process.rank: process for process in processes}
+    known = [ranks[rank] for rank in last[0].receives_from if rank in ranks]
+    unknown = [f"rank {rank}, of which nothing is known" for rank in last[0].receives_from if rank not in ranks]
+    cut = [other for other in known if other.host != last[0].host and (other.adapters_lost or last[0].adapters_lost)]
+    names = " or ".join([_name(other) for other in cut] or [*map(_name, known), *unknown])
+    return [Cause(f"{_name(last[0])} waits for a message from {names}", [*last, *(cut or known)])]
 
 
 def _last(processes: Sequence[HungProcess]) -> list[HungProcess]:
