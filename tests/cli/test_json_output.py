@@ -36,9 +36,9 @@ def tables():
         for part in re.split(r"^(?=\*[\w ]+\* is )", section, flags=re.MULTILINE):
             shared = re.match(r"\*([\w ]+)\* is ", part)
             name = shared[1] if shared else heading
-            rows = re.findall(r"^\| (`[^|]*`) \| ([^|]+) \|", part, re.MULTILINE)
+            rows = re.findall(r"^\| (`[^|]*`) \| ([^|]*)\|", part, re.MULTILINE)
             found[name] = [
-                (field, kind)
+                (field, kind.strip() or "text")
                 for fields, kind in rows
                 for text in re.findall(r"`([^`]+)`", fields)
                 for field in expanded(text)
