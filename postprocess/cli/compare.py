@@ -30,8 +30,8 @@ Words = Annotated[
     list[str],
     typer.Argument(
         metavar="[PLAN] [-- COMMAND...]",
-        help="The comparison in YAML, without --arm; and the command that all arms run, instead of that of PLAN. "
-        "With --sessions: session reports of ReFrame, results databases or directories.",
+        help="The comparison in YAML, without --arm; and the command that all arms run. What is stated here replaces "
+        "what PLAN states. With --sessions: session reports of ReFrame, results databases or directories.",
     ),
 ]
 Arms = Annotated[
@@ -54,7 +54,7 @@ RunLimit = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Without PLAN: end a run that takes longer (default: 10 times the longest one so far, at least 60 s).",
+        help="End a run that takes longer (default: 10 times the longest one so far, at least 60 s).",
     ),
 ]
 Sides = Annotated[
@@ -78,15 +78,14 @@ def compare(
     words: Words,
     arm: Arms = None,
     parameter: Parameters = None,
-    pairs: Annotated[int, typer.Option(metavar="N", help="Without PLAN: the most runs of each arm.")] = 20,
+    pairs: Annotated[int | None, typer.Option(metavar="N", help="The most runs of each arm (default: 20).")] = None,
     minimum: Annotated[
-        float, typer.Option(metavar="FRACTION", help="Without PLAN: the smallest difference that matters.")
-    ] = 0.03,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(help="Without PLAN: a metric to judge (default: the first of the benchmark); may be repeated."),
+        float | None, typer.Option(metavar="FRACTION", help="The smallest difference that matters (default: 0.03).")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Without PLAN: seed of the order of the runs.")] = 0,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="A metric to judge (default: the first of the benchmark); may be repeated.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the order of the runs (default: 0).")] = None,
     run_limit: RunLimit = None,
     sessions: Sides = None,
     benchmark: Annotated[
@@ -101,16 +100,17 @@ def compare(
     """Run the arms of a comparison in turn until it is decided whether they differ, find the best value of a setting,
     or compare sessions of a history. The runs are in an order that is random and balanced, and the first arm runs
     twice, as its own control."""
+    stated = {"pairs": pairs, "minimum": minimum, "metrics": metric, "seed": seed, "run_limit": run_limit}
+    settings = {name: value for name, value in stated.items() if value not in (None, [])}
     if sessions:
-        if arm or parameter or figures:
-            raise typer.BadParameter("--sessions runs and draws nothing: leave out --arm, --parameter and --figures")
+        if arm or parameter or figures or settings.keys() - {"minimum", "metrics"}:
+            raise typer.BadParameter("--sessions runs and draws nothing: use --benchmark, --metric and --minimum alone")
         selection = Selection([Path(word) for word in words], benchmark=benchmark, metric=metric)
         raise typer.Exit(0 if compared_sessions(selection, sessions, minimum, as_json) else 1)
     if benchmark:
         raise typer.BadParameter("--benchmark needs --sessions")
     if parameter and arm:
         raise typer.BadParameter("--parameter is a search, --arm a comparison: leave out one of them")
-    settings = {"pairs": pairs, "minimum": minimum, "metrics": metric or [], "seed": seed, "run_limit": run_limit}
     results, content, text = run_arms(words, arm, parameter, settings, folder)
     if figures:
         from coffeecup.postprocess.comparison.figures import figures as drawn
@@ -139,11 +139,13 @@ def run_arms(
         return results, result.as_object(results), result.text(results)
 
 
-def compared_sessions(selection: Selection, named: tuple[str, str], minimum: float, as_json: bool) -> bool:
+def compared_sessions(selection: Selection, named: tuple[str, str], minimum: float | None, as_json: bool) -> bool:
     """Compares and prints sessions; whether everything is decided. Raises BadParameter."""
     from coffeecup.postprocess.cli.common import valued
     from coffeecup.postprocess.comparison import sessions
+    from coffeecup.postprocess.comparison.plan import MINIMUM
 
+    minimum = MINIMUM if minimum is None else minimum
     if not 0 < minimum < 1:
         raise typer.BadParameter("--minimum: a fraction between 0 and 1 is needed")
     values = valued(selection.values(), None)
@@ -168,11 +170,9 @@ def identifiers(values: "pd.DataFrame", text: str) -> list[str]:
 
 def planned(words: list[str], arms: list[str] | None, settings: dict) -> "Plan":
     """Raises PlanError."""
-    from msgspec.structs import replace
-
-    from coffeecup.postprocess.comparison.plan import plan_of, read_plan
+    from coffeecup.postprocess.comparison.plan import changed, plan_of, read_plan
 
     if arms:
         return plan_of(words, arms, **settings)
     plan, *command = words
-    return replace(read_plan(Path(plan)), **({"command": command} if command else {}))
+    return changed(read_plan(Path(plan)), **settings, **({"command": command} if command else {}))

@@ -18,6 +18,7 @@ from coffeecup.postprocess.show.words import counted, printable
 from coffeecup.postprocess.statistics.pairs import fewest_pairs
 
 CONTROL = "control"  # the arm that is the first one once more
+MINIMUM = 0.03  # the smallest difference that matters, usually
 LARGEST_FILE = 2**20
 ARM_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
@@ -50,7 +51,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     command: Annotated[list[str], msgspec.Meta(min_length=1)]
     arms: dict[Annotated[str, msgspec.Meta(pattern=ARM_NAME, max_length=64)], Arm]
     pairs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
-    minimum: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.03
+    minimum: Annotated[float, msgspec.Meta(gt=0, lt=1)] = MINIMUM
     metrics: list[str] = []
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     run_limit: Annotated[float, msgspec.Meta(gt=0)] | None = None
@@ -134,7 +135,15 @@ def plan_of(command: list[str], arms: Iterable[str], **settings) -> Plan:
     named = [arm_of(text) for text in arms]
     if len(dict(named)) < len(named):
         raise PlanError("--arm: two arms have the same name")
-    stated = {"command": command, "arms": {name: msgspec.to_builtins(arm) for name, arm in named}, **settings}
+    return converted({"command": command, "arms": {name: msgspec.to_builtins(arm) for name, arm in named}, **settings})
+
+
+def changed(plan: Plan, **settings) -> Plan:
+    """The plan with other values of these fields. Raises PlanError."""
+    return converted(msgspec.to_builtins(plan) | settings)
+
+
+def converted(stated: dict) -> Plan:
     try:
         return msgspec.convert(stated, Plan)
     except ValueError as error:

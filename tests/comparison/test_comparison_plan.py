@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError, arm_of, plan_of, read_plan
+from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError, arm_of, changed, plan_of, read_plan
 
 TWO = {"usual": Arm(), "other": Arm(options=["--fast"])}
 FILE = """
@@ -21,6 +21,15 @@ def test_a_file_and_options_state_the_same(tmp_path):
     (tmp_path / "plan.yaml").write_text(FILE.replace(", OMP_NUM_THREADS: null", "").replace(" modules: [mpi/5],", ""))
     arms = ["usual=", "other=UCX_TLS=tcp --seed 2"]
     assert read_plan(tmp_path / "plan.yaml") == plan_of(["mpirun", "-n", "2", "b_eff"], arms)
+
+
+def test_options_replace_what_a_file_states(tmp_path):
+    (tmp_path / "plan.yaml").write_text(FILE)
+    plan = read_plan(tmp_path / "plan.yaml")
+    other = changed(plan, pairs=6, command=["kernel"])
+    assert (other.pairs, other.command, other.minimum, other.arms) == (6, ["kernel"], plan.minimum, plan.arms)
+    with pytest.raises(PlanError, match="fewer than 6 pairs"):
+        changed(plan, pairs=5)
 
 
 def test_settings_of_an_arm_are_quoted_as_in_a_shell():

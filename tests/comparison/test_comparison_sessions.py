@@ -89,3 +89,5 @@ def test_the_command_names_sides_by_day_and_tells_what_changed(tmp_path):
     assert "Open MPI v4.1.4" in done.stdout and "new" in done.stdout
     again = run("compare", stored, "--sessions", "2026-02-10", "2026-02-10")
     assert again.exit_code == 2 and "on both sides" in said(again)
+    useless = run("compare", stored, "--sessions", "2026-02-09", "2026-02-10", "--pairs", "6")
+    assert useless.exit_code == 2 and "use --benchmark, --metric and --minimum alone" in said(useless)
