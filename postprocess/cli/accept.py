@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from coffeecup.postprocess.cli import options
 from coffeecup.postprocess.cli.common import (
     USAGE,
-    AsJson,
-    Logs,
     as_usage,
-    can_be_written,
     command_line,
     exit_codes,
     logs_below,
@@ -50,7 +48,7 @@ SignedPage = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        callback=can_be_written,
+        callback=options.can_be_written,
         help="The HTML page to sign; the result for machines goes beside it, as JSON.",
     ),
 ]
@@ -59,7 +57,7 @@ Package = Annotated[
     typer.Option(
         "--package",
         metavar="FILE",
-        callback=lambda path: path and can_be_written(path),
+        callback=lambda path: path and options.can_be_written(path),
         help="Write all evidence and the results to one archive as well, a BagIt bag (.tar).",
     ),
 ]
@@ -101,7 +99,7 @@ def evaluate(
     sbom: Bill = False,
     package: Package = None,
     verify: Verify = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
     explain: Explain = False,
     dry_run: DryRun = False,
 ) -> None:
@@ -215,7 +213,7 @@ def begin(
 
 
 @exit_codes({0: "the section was printed", 2: USAGE + ", or logs of different software"})
-def software(logs: Logs) -> None:
+def software(logs: options.Logs) -> None:
     """Print a contract's section `software` that allows what these logs state: versions, and the hashes of programs and
     libraries. Use runs that you trust."""
     from coffeecup.postprocess.acceptance.terms import software_of

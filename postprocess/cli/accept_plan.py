@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coffeecup.postprocess.cli import options
 from coffeecup.postprocess.cli.accept import ContractFile
 from coffeecup.postprocess.cli.accept_risk import Assumptions, fraction
-from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, as_usage, exit_codes, print_result, write_figures
+from coffeecup.postprocess.cli.common import USAGE, as_usage, exit_codes, print_result, write_figures
 from coffeecup.postprocess.cli.selection import expanded
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def plan(
     node_hours: NodeHours = None,
     *,
     assumptions: Assumptions,
-    figures: Figures = None,
-    as_json: AsJson = False,
+    figures: options.Figures = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Propose repetitions, a statistic and a guard band for each clause that keep the wanted risks. The agreed bounds
     stay as they are."""

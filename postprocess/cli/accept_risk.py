@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coffeecup.postprocess.cli import options
 from coffeecup.postprocess.cli.accept import ContractFile
-from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, as_usage, exit_codes, print_result, write_figures
+from coffeecup.postprocess.cli.common import USAGE, as_usage, exit_codes, print_result, write_figures
 from coffeecup.postprocess.cli.selection import Selection, begin_of, end_of, expanded
 from coffeecup.postprocess.logs.reader import LogError
 
@@ -85,7 +86,12 @@ class Assumptions:
 
 @exit_codes({0: "the risks were computed, whatever they are", 2: USAGE + ", an invalid contract, or unknown noise"})
 @expanded()
-def risk(assumptions: Assumptions, contract: ContractFile, figures: Figures = None, as_json: AsJson = False) -> None:
+def risk(
+    assumptions: Assumptions,
+    contract: ContractFile,
+    figures: options.Figures = None,
+    as_json: options.AsJson = False,
+) -> None:
     """Print how likely a machine passes the contract, by its true value: the supplier's and the centre's risk."""
     from coffeecup.postprocess.acceptance.contract import ContractError, read_contract
     from coffeecup.postprocess.acceptance.risk import simulation

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from coffeecup.postprocess.cli.common import (
-    USAGE,
-    Thresholds,
-    as_usage,
-    can_be_written,
-    exit_codes,
-    judged,
-    known_entries,
-    writing,
-)
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import USAGE, as_usage, exit_codes, judged, known_entries, writing
 from coffeecup.postprocess.cli.selection import Selection, begin_of, end_of, expanded
 from coffeecup.postprocess.show.words import printable
 
@@ -53,7 +45,7 @@ Where = Annotated[
 ]
 System = Annotated[str | None, typer.Option(metavar="NAME", help="The system, if the sessions are of several.")]
 File = Annotated[
-    Path, typer.Option(metavar="FILE", callback=can_be_written, help="The site's file; created or extended.")
+    Path, typer.Option(metavar="FILE", callback=options.can_be_written, help="The site's file; created or extended.")
 ]
 
 
@@ -73,7 +65,7 @@ def acknowledge(
     end: End = None,
     where: Where = None,
     system: System = None,
-    thresholds: Thresholds = None,
+    thresholds: options.Thresholds = None,
 ) -> None:
     """Record an event as known or accepted, an expected change, or maintenance. Commands with --acknowledged read FILE.
     Keep FILE under version control."""

@@ -9,20 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coffeecup.postprocess.cli import confirm
-from coffeecup.postprocess.cli.common import (
-    USAGE,
-    AcknowledgedFile,
-    AsJson,
-    FactsFile,
-    Thresholds,
-    exit_codes,
-    judged,
-    known_entries,
-    print_json,
-    site_rules,
-    valued,
-)
+from coffeecup.postprocess.cli import confirm, options
+from coffeecup.postprocess.cli.common import USAGE, exit_codes, judged, known_entries, print_json, site_rules, valued
 from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
@@ -91,12 +79,12 @@ def check_history(
     confirm_tests: ConfirmTests = 5,
     confirm_minutes: ConfirmMinutes = 60.0,
     tell_detectable: Detectable = False,
-    thresholds: Thresholds = None,
-    acknowledged: AcknowledgedFile = None,
-    facts: FactsFile = None,
+    thresholds: options.Thresholds = None,
+    acknowledged: options.AcknowledgedFile = None,
+    facts: options.FactsFile = None,
     compared: ComparedFiles = None,
     notify: Notify = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Find tests without a value and events: lasting changes of metrics that belong together."""
     from coffeecup.postprocess.history.acknowledgements import unexpected

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import (
-    USAGE,
-    AsJson,
-    Figures,
-    as_usage,
-    exit_codes,
-    print_result,
-    write_figures,
-    writing,
-)
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import USAGE, as_usage, exit_codes, print_result, write_figures, writing
 from coffeecup.postprocess.cli.selection import Selection
 from coffeecup.postprocess.show.words import printable
 
@@ -94,8 +86,8 @@ def compare(
     folder: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the runs; what began there goes on.")
     ] = Path("comparison"),
-    figures: Figures = None,
-    as_json: AsJson = False,
+    figures: options.Figures = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run the arms of a comparison in turn until it is decided whether they differ, find the best value of a setting,
     or compare sessions of a history. The runs are in an order that is random and balanced, and the first arm runs

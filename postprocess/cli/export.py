@@ -6,16 +6,8 @@ from typing import Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import (
-    USAGE,
-    AcknowledgedFile,
-    Thresholds,
-    can_be_written,
-    exit_codes,
-    judged,
-    known_entries,
-    write_text,
-)
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import USAGE, exit_codes, judged, known_entries, write_text
 from coffeecup.postprocess.cli.selection import Selection, expanded
 
 
@@ -27,7 +19,7 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE",
-            callback=can_be_written,
+            callback=options.can_be_written,
             help="Write JUnit XML with the values of every test, for CI systems.",
         ),
     ] = None,
@@ -35,12 +27,12 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE",
-            callback=can_be_written,
+            callback=options.can_be_written,
             help="OpenMetrics text of the last sessions, for monitoring; for a text file collector.",
         ),
     ] = None,
-    thresholds: Thresholds = None,
-    acknowledged: AcknowledgedFile = None,
+    thresholds: options.Thresholds = None,
+    acknowledged: options.AcknowledgedFile = None,
 ) -> None:
     """Export sessions as JUnit XML or OpenMetrics text."""
     from coffeecup.postprocess.history.change_points import session_values

@@ -5,20 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import (
-    USAGE,
-    AcknowledgedFile,
-    AsJson,
-    FactsFile,
-    Figures,
-    Thresholds,
-    exit_codes,
-    judged,
-    known_entries,
-    print_json,
-    valued,
-    write_figures,
-)
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import USAGE, exit_codes, judged, known_entries, print_json, valued, write_figures
 from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
@@ -32,17 +20,17 @@ if TYPE_CHECKING:
 @expanded()
 def history(
     selection: Selection,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print the whole table as CSV: a row per session, test case and metric.")
     ] = False,
     last: Annotated[
         bool, typer.Option("--last", help="Print only how the newest session differs from the earlier ones.")
     ] = False,
-    thresholds: Thresholds = None,
-    acknowledged: AcknowledgedFile = None,
-    facts: FactsFile = None,
-    figures: Figures = None,
+    thresholds: options.Thresholds = None,
+    acknowledged: options.AcknowledgedFile = None,
+    facts: options.FactsFile = None,
+    figures: options.Figures = None,
 ) -> None:
     """Print every metric over the sessions, with its reference and what changed at the same time."""
     from coffeecup.postprocess.history.completeness import completeness, without_value

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import (
-    USAGE,
-    AcknowledgedFile,
-    AsJson,
-    Figures,
-    exit_codes,
-    known_entries,
-    print_json,
-    write_figures,
-    write_text,
-)
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import USAGE, exit_codes, known_entries, print_json, write_figures, write_text
 from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import counted, printable
 
@@ -55,9 +46,9 @@ def nodes(
             help="slurm: print commands that drain the confirmed nodes, and suspects as comments. Nothing is drained.",
         ),
     ] = Format.TEXT,
-    acknowledged: AcknowledgedFile = None,
-    figures: Figures = None,
-    as_json: AsJson = False,
+    acknowledged: options.AcknowledgedFile = None,
+    figures: options.Figures = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List slow nodes, and slow servers of files: how slow compared with their peers, since when, and how often they
     were suspected; and the nodes of runs that hang."""

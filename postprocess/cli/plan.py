@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.cli.common import USAGE, AsJson, Thresholds, as_usage, exit_codes, print_result, site_rules
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import USAGE, as_usage, exit_codes, print_result, site_rules
 from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import printable
 
@@ -38,9 +39,9 @@ def plan(
         float, typer.Option(metavar="PERCENT", help="How probable its detection has to be, in percent.")
     ] = 95,
     name: Annotated[str, typer.Option(metavar="NAME", help="Name of the printed mode.")] = "planned",
-    thresholds: Thresholds = None,
+    thresholds: options.Thresholds = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the drawn histories.")] = 0,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Find the cheapest tests that detect a loss, from the noise of the site's sessions, and print a ReFrame mode that
     runs them."""

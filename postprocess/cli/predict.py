@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import msgspec
 import typer
 
-from coffeecup.postprocess.cli.common import (
-    AsJson,
-    Calibrate,
-    Figures,
-    RMax,
-    as_usage,
-    calibrating,
-    can_be_written,
-    exit_codes,
-    print_result,
-    write_figures,
-    write_text,
-)
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import as_usage, calibrating, exit_codes, print_result, write_figures, write_text
 from coffeecup.postprocess.logs.reader import Log, LogError
 
 if TYPE_CHECKING:
@@ -42,7 +31,7 @@ PlatformFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.cpp",
-        callback=can_be_written,
+        callback=options.can_be_written,
         help="Only write the design as a platform of SimGrid, to simulate it.",
     ),
 ]
@@ -67,13 +56,13 @@ def predict(
     ] = None,
     taper: Taper = None,
     other: Fields = None,
-    calibrate: Calibrate = None,
-    r_max: RMax = None,
+    calibrate: options.Calibrate = None,
+    r_max: options.RMax = None,
     processes: Annotated[
         int | None, typer.Option(metavar="N", help="Processes of the run; default: all of the machine.")
     ] = None,
-    as_json: AsJson = False,
-    figures: Figures = None,
+    as_json: options.AsJson = False,
+    figures: options.Figures = None,
     write_platform: PlatformFile = None,
 ) -> None:
     """Predict the results of a machine from the numbers of an offer. Nothing is measured or simulated."""
@@ -82,8 +71,8 @@ def predict(
     from coffeecup.postprocess.designs.simgrid import PlatformError
     from coffeecup.postprocess.reports import predictions as shown
 
-    options = {"network": network, "nodes": nodes, "per_node": per_node, "nic": nic, "latency": latency}
-    stated = {key: value for key, value in options.items() if value is not None} | fields(other or [])
+    given = {"network": network, "nodes": nodes, "per_node": per_node, "nic": nic, "latency": latency}
+    stated = {key: value for key, value in given.items() if value is not None} | fields(other or [])
     with as_usage(DesignError, PredictionError, PlatformError, LogError):
         machines = designs(file, stated, taper or [])
         if write_platform:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import USAGE, AsJson, as_usage, can_be_written, exit_codes, print_json, writing
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import USAGE, as_usage, exit_codes, print_json, writing
 from coffeecup.postprocess.cli.reference_options import Wanted
 from coffeecup.postprocess.cli.selection import Selection, expanded
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
@@ -26,14 +27,14 @@ def propose(
     selection: Selection,
     wanted: Wanted,
     write: Annotated[bool, typer.Option("--write", help="Write the file; otherwise only show the changes.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Derive references of one --benchmark from sessions; show what changes and which sessions would have failed."""
     from coffeecup.postprocess.history import change_points
     from coffeecup.postprocess.references import proposals
 
     if write:
-        can_be_written(wanted.file)
+        options.can_be_written(wanted.file)
     benchmark = only_benchmark(selection)
     latest = max(filter(None, (selection.since, wanted.valid_from)), default=None)
     table = one_kind(replace(selection, since=latest).values(), wanted.settings, wanted.environ)
@@ -201,7 +202,7 @@ def check(
             "every entry has to belong to something in the sessions; may be repeated.",
         ),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """The gate: every metric of the sessions (of dry runs as well) was compared with a reference, and every reference
     was used and can fail."""

@@ -6,14 +6,10 @@ from typing import Annotated
 
 import typer
 
+from coffeecup.postprocess.cli import options
 from coffeecup.postprocess.cli.common import (
     UNSCORED,
     USAGE,
-    Calibrate,
-    DesignFile,
-    Figures,
-    Logs,
-    OutputPage,
     as_usage,
     command_line,
     compared_with,
@@ -29,17 +25,17 @@ from coffeecup.postprocess.show.words import counted, printable
 
 @exit_codes({0: "every log has a score", 1: UNSCORED, 2: USAGE})
 def report(
-    logs: Logs,
-    output: OutputPage = Path("report.html"),
+    logs: options.Logs,
+    output: options.OutputPage = Path("report.html"),
     session: Annotated[
         Path | None,
         typer.Option(
             metavar="JSON", help="A ReFrame session report (--report-file): its references and verdicts are shown."
         ),
     ] = None,
-    design: DesignFile = None,
-    calibrate: Calibrate = None,
-    figures: Figures = None,
+    design: options.DesignFile = None,
+    calibrate: options.Calibrate = None,
+    figures: options.Figures = None,
 ) -> None:
     """Write one self-contained HTML page on all logs, which opens offline and prints."""
     from coffeecup.postprocess.reports import page

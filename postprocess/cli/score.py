@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coffeecup.postprocess.cli import options
 from coffeecup.postprocess.cli.common import (
     UNSCORED,
     USAGE,
-    AsJson,
-    Calibrate,
-    DesignFile,
-    Logs,
-    RMax,
     compared_with,
     exit_codes,
     leave,
@@ -29,12 +25,12 @@ if TYPE_CHECKING:
 
 @exit_codes({0: "every log has a score", 1: "a test of --history has no value, " + UNSCORED, 2: USAGE})
 def score(
-    logs: Logs,
-    as_json: AsJson = False,
+    logs: options.Logs,
+    as_json: options.AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row per log and metric.")] = False,
-    r_max: RMax = None,
-    design: DesignFile = None,
-    calibrate: Calibrate = None,
+    r_max: options.RMax = None,
+    design: options.DesignFile = None,
+    calibrate: options.Calibrate = None,
     history: Annotated[
         list[Path] | None,
         typer.Option(

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import AsJson, as_usage, exit_codes, print_json
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import as_usage, exit_codes, print_json
 
 
 @exit_codes({0: "written", 2: "wrong usage, or a site of this name exists"})
@@ -71,7 +72,7 @@ def check(
             "says about the compute nodes.",
         ),
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Check a site: configuration, vocabulary, machine, checks, job scripts, references; with --submit also jobs."""
     from coffeecup.site_configs.common.check import REFUSED, check_site

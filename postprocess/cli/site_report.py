@@ -7,14 +7,9 @@ from typing import Annotated
 
 import typer
 
+from coffeecup.postprocess.cli import options
 from coffeecup.postprocess.cli.common import (
     USAGE,
-    AcknowledgedFile,
-    AsJson,
-    FactsFile,
-    Figures,
-    OutputPage,
-    Thresholds,
     command_line,
     exit_codes,
     judged,
@@ -32,7 +27,7 @@ from coffeecup.postprocess.show.words import printable
 @expanded()
 def site_report(
     selection: Selection,
-    output: OutputPage = Path("site.html"),
+    output: options.OutputPage = Path("site.html"),
     reports: Annotated[
         Path | None,
         typer.Option(
@@ -41,11 +36,11 @@ def site_report(
             "shows its log (default: the folder of the page).",
         ),
     ] = None,
-    figures: Figures = None,
-    thresholds: Thresholds = None,
-    acknowledged: AcknowledgedFile = None,
-    facts: FactsFile = None,
-    as_json: AsJson = False,
+    figures: options.Figures = None,
+    thresholds: options.Thresholds = None,
+    acknowledged: options.AcknowledgedFile = None,
+    facts: options.FactsFile = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a self-contained HTML report on all benchmarks: what is new, levels, verdicts, trends and scaling."""
     from coffeecup.postprocess.history.completeness import completeness

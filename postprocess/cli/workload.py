@@ -8,14 +8,15 @@ from typing import Annotated
 import msgspec
 import typer
 
-from coffeecup.postprocess.cli.common import AsJson, can_be_written, exit_codes, leave, print_json, write_text
+from coffeecup.postprocess.cli import options
+from coffeecup.postprocess.cli.common import exit_codes, leave, print_json, write_text
 from coffeecup.postprocess.logs.paths import files_below
 
 DarshanLogs = Annotated[
     list[Path], typer.Argument(metavar="LOG...", help="Logs (*.darshan), or directories that are searched for logs.")
 ]
 Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", callback=can_be_written, help="The workload to write.")
+    Path, typer.Option("--output", "-o", metavar="FILE", callback=options.can_be_written, help="The workload to write.")
 ]
 
 
@@ -23,7 +24,7 @@ Output = Annotated[
     {0: "written", 1: "a log cannot be used; the workload is that of the others, if any", 2: "wrong usage, PyDarshan "
      "is missing, or a file that cannot be written"}
 )  # fmt: skip
-def from_darshan(logs: DarshanLogs, output: Output = Path("workload.cfg"), as_json: AsJson = False) -> None:
+def from_darshan(logs: DarshanLogs, output: Output = Path("workload.cfg"), as_json: options.AsJson = False) -> None:
     """Write the workload of programs that Darshan recorded, and print what of the logs it reproduces."""
     from coffeecup.postprocess.benchmarks.registry import benchmarks, functions
 
