@@ -165,6 +165,11 @@ void priomark_phase(struct priomark *run, enum priomark_phase phase, double seco
 void priomark_value(struct priomark *run, const char *name, double value)
 {
     struct notes *notes = &run->notes;
+    for (int i = 0; i < notes->values; i++)
+        if (strcmp(notes->value[i].name, name) == 0) {
+            notes->value[i].value += value;
+            return;
+        }
     if (notes->values == MOST_NOTED_VALUES)
         fail("%s notes more than %d values; fix the sub-benchmark", run->group->benchmark->name, MOST_NOTED_VALUES);
     snprintf(notes->value[notes->values].name, NAME_LENGTH, "%s", name);

@@ -106,9 +106,6 @@ void priomark_request(struct priomark *run, enum priomark_operation operation, i
 /* Adds to the time of a phase of this process. Opening and closing are outside begin and end. */
 void priomark_phase(struct priomark *run, enum priomark_phase phase, double seconds);
 
-/* Notes a value of this process; its name includes the unit ("io_alone_seconds"). The log has it for each process. */
-void priomark_value(struct priomark *run, const char *name, double value);
-
 /* A seed for random numbers, from the workload's seed, the case, the repetition and `stream` (for example, a rank). */
 uint64_t priomark_seed(const struct priomark *run, uint64_t stream);
 

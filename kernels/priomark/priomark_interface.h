@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { PRIOMARK_INTERFACE = 3, PRIOMARK_PATH_BYTES = 4096 };
+enum { PRIOMARK_INTERFACE = 4, PRIOMARK_PATH_BYTES = 4096 };
 
 enum priomark_operation { PRIOMARK_READ, PRIOMARK_WRITE, PRIOMARK_OPERATIONS };
 
@@ -90,6 +90,8 @@ struct priomark_interface {
 
     /* Optional: NULL-terminated names of hints that the workload may give it, see priomark_hint(). */
     const char *const *hints;
+
+    bool objects; /* nothing is stored in the run's directory, and a file is written as a whole, when it is created */
 };
 
 /* Defined by a shared object. */
@@ -97,6 +99,10 @@ extern const struct priomark_interface priomark_interface;
 
 /* The value of a hint of the workload, hints = "chunk=1MiB,collective_metadata=1": bytes or a number. 0: not given. */
 int64_t priomark_hint(const struct priomark_file *file, const char *name);
+
+/* Adds to a value of this process in the current case; its name includes the unit ("io_alone_seconds"). The log has it
+ * for each process, so all of them name the same values. */
+void priomark_value(struct priomark *run, const char *name, double value);
 
 /* Ends the run with one line: that `what` ("read", "open") failed on the file, and why. The log is closed as failed.
  * Give the remedy in the reason. On any process. */

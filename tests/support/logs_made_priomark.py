@@ -148,7 +148,7 @@ def metadata_record(case, repetition, ranks, rate):
 def interface(name, figure="bandwidth", **more):
     """One that was loaded."""
     of_file = {"path": f"/opt/lib/priomark_{name}.so", "sha256": f"{len(name):064x}"}
-    how = {"figure": figure, "collective": False, "plain": False, "properties": None}
+    how = {"figure": figure, "collective": False, "plain": False, "objects": False, "properties": None}
     return {"name": name, "summary": "from outside the tree"} | of_file | how | more
 
 

@@ -29,8 +29,12 @@ static void add_method(struct priomark *run, struct priomark_case *planned, cons
     const struct priomark_interface *interface = interface_find(&run->workload->interfaces, name);
     planned->method = interface->name;
     planned->direct = interface->direct;
-    if (planned->space_bytes)
-        planned->space_bytes = (interface->plain ? 1 : 2) * planned->process_bytes;
+    const bool is_elsewhere = planned->target == PRIOMARK_ON_DEVICE || interface->objects;
+    planned->space_bytes = is_elsewhere ? 0 : (interface->plain ? 1 : 2) * planned->process_bytes;
+    if (interface->objects && !find_pattern(planned->pattern)->creates && planned->read_share >= 0 &&
+        planned->read_share < 1)
+        priomark_refuse(run, "read_write", "%s writes an object only as a whole, when it is created: choose \"1:0\"",
+                        name);
     refuse_impossible_blocks(run, planned, unit_blocks);
     priomark_add(run, planned);
 }
@@ -62,7 +66,6 @@ void add_cases(struct priomark *run, const struct priomark_case *sample, int64_t
     for (int size = 0; size < priomark_count(run, "process_size"); size++) {
         const int first = run->cases;
         planned.process_bytes = priomark_number(run, "process_size", size);
-        planned.space_bytes = sample->target == PRIOMARK_ON_DEVICE ? 0 : planned.process_bytes;
         for (int block = 0; block < priomark_count(run, "block_size"); block++) {
             planned.block_bytes = priomark_number(run, "block_size", block);
             for (int p = 0; p < priomark_count(run, "patterns"); p++) {

@@ -64,6 +64,7 @@ class Interface(Part):
     ]
     collective: Annotated[bool, about("its reads and writes of shared files are collective")]
     plain: Annotated[bool, about("its files have the same content as those of POSIX calls")]
+    objects: Annotated[bool, about("it stores objects on a server, nothing in the directory under test")]
     properties: Annotated[
         Text | None, about("what it states about itself, such as the version of a library; null: nothing")
     ]

@@ -116,7 +116,11 @@ def problems_together(log: Log[Plan]) -> Iterator[Problem]:
     lists = {"elapsed_seconds": ("elapsed_seconds", "fastest_seconds"), "access_seconds": ("access_seconds",)}
     yield from process_times.problems_of_processes(log, ProcessTimes, Measurement, lists)
 
+    objects = {entry.name for entry in log.plan.interfaces if entry.objects}
+
     def own_and_shared(record: Measurement) -> tuple[int, bool]:
+        if record.method in objects:
+            return 0, False
         own = record.benchmark in ("single_file", "raw") and record.target != "device"
         return log.run.ranks * own, record.benchmark in NEEDS_MPI
 

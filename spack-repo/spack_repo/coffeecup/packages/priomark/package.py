@@ -24,6 +24,7 @@ class Priomark(KernelPackage):
     variant("hdf5", default=False, when="+mpiio", description="Parallel HDF5 as an interface")
     variant("pnetcdf", default=False, when="+mpiio", description="PnetCDF as an interface")
     variant("netcdf", default=False, when="+mpiio", description="Parallel netCDF-4 as an interface")
+    variant("s3", default=False, when="+mpiio", description="Objects of an S3 server as an interface")
 
     depends_on("mpi@3:", when="+mpi")
     depends_on("libconfig")
@@ -32,9 +33,10 @@ class Priomark(KernelPackage):
     depends_on("hdf5@1.10:+mpi", when="+hdf5")
     depends_on("parallel-netcdf", when="+pnetcdf")
     depends_on("netcdf-c@4.9:+mpi", when="+netcdf")
+    depends_on("curl@7.87:", when="+s3")
 
     def cmake_args(self):
-        libraries = ("hdf5", "pnetcdf", "netcdf")
+        libraries = ("hdf5", "pnetcdf", "netcdf", "s3")
         return [
             *super().cmake_args(),
             self.define_from_variant("COFFEECUP_MPI", "mpi"),
