@@ -11,9 +11,8 @@ from random import Random
 from typing import Annotated, Any
 
 import msgspec
-import yaml
 
-from coffeecup.postprocess.logs import paths
+from coffeecup.postprocess.logs import paths, trees
 from coffeecup.postprocess.show.words import counted, printable
 from coffeecup.postprocess.statistics.pairs import fewest_pairs
 
@@ -98,7 +97,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def plan_in(content: bytes) -> Plan:
-    stated = yaml.safe_load(content)
+    stated, _ = trees.parsed(content)
     if isinstance(stated, dict) and isinstance(stated.get("command"), str):
         stated["command"] = shlex.split(stated["command"])
     return msgspec.convert(stated, Plan)
@@ -110,7 +109,7 @@ def decoded(path: Path, decode: Callable[[bytes], Any]) -> Any:
         return decode(paths.content(path, LARGEST_FILE))
     except OSError as error:
         raise PlanError(f"cannot read {printable(str(path))}: {error.strerror}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise PlanError(printable(f"{path}: {' '.join(str(error).split())}")) from None
 
 

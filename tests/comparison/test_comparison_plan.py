@@ -66,6 +66,7 @@ def test_order_is_random_and_each_arm_is_first_in_half_of_the_blocks(seed):
         ),
         ({"\narms": "\nminimum: 0\narms"}, "`float` > 0"),
         ({"arms:": "arms: ["}, "plan.yaml"),
+        ({"usual: {}": "usual: {}\n  usual: {}"}, "the key 'usual' occurs twice"),
         ({FILE: ""}, "Expected `object`, got `null`"),
     ],
 )
