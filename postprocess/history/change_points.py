@@ -131,6 +131,11 @@ def own_rule(series: dict) -> Rule:
     return rule_of(series["benchmark"], series["metric"], series["better"])
 
 
+def ruled(series: pd.DataFrame) -> dict:
+    """What the rule of a series depends on, of its rows of session_values."""
+    return {name: series[name].iat[-1] for name in RULED}
+
+
 def session_values(table: pd.DataFrame) -> pd.DataFrame:
     """One row per series and session, by time: the median of the session's runs that count, and the circumstances of
     the last one."""
@@ -276,7 +281,7 @@ def site_of(values: pd.DataFrame, rules: RuleOf = own_rule) -> Site:
     to be, so that the whole table keeps the promise of levels.FALSE_ALARMS."""
     every = [same_unit(series) for _, series in values.groupby(SERIES, sort=False, observed=True)]
     judged = [series for series in every if len(series) >= SESSIONS_BEFORE + SESSIONS_AFTER]
-    rule = [rules(dict(series.iloc[-1][RULED])) for series in judged]
+    rule = [rules(ruled(series)) for series in judged]
     measured = [without_hosts(series["value"].to_numpy(), series["hosts"].to_numpy()) for series in judged]
     limit, usual = threshold(sum(one.better != Better.NEITHER for one in rule)), usual_correlation(measured)
     smallest, better = np.array([one.smallest_change for one in rule]), np.array([one.sign for one in rule])

@@ -23,6 +23,7 @@ from coffeecup.postprocess.history.site_files import Entry, Maintenance, in_main
 
 TEST = ["system", "partition", "environ", "node", "test"]  # what the sessions repeat
 PLACE = ["benchmark", "processes", "file_system"]
+OF_RUN = ["session", "result", "reason", "measured", "metrics"]
 MEASURED, FAILED, SKIPPED, NOT_RUN = "measured", "failed", "skipped", "not run"
 REPETITION = re.compile(r" %\.repeat_no=\d+")
 INCOMPLETE = "without some of its metrics"
@@ -45,14 +46,18 @@ def with_names(table: pd.DataFrame) -> pd.DataFrame:
 def of_each_test(cases: pd.DataFrame, entries: Iterable[Entry]) -> dict[tuple, tuple[pd.DataFrame, pd.DataFrame]]:
     """By the columns of TEST: the runs of a test, and the sessions of its system, as of sessions_of; without what was
     in maintenance of this test, of the entries of the site's file."""
-    sessions, tests = sessions_of(cases), tests_of(cases)
-    paused = tests["case"][in_maintenance(tests, entries)]
-    found = {}
-    for key, every in tests.groupby(TEST, sort=True):
-        left_out = every["case"].isin(paused)
-        of_system = outside(sessions[every["system"].iloc[0]], every.iloc[[-1]], entries)
-        found[cast(tuple, key)] = every[~left_out], of_system[~of_system.index.isin(every["session"][left_out])]
-    return {key: (runs, of_system) for key, (runs, of_system) in found.items() if len(runs)}
+    sessions, tests, found = sessions_of(cases), tests_of(cases), {}
+    pauses = [entry for entry in entries if isinstance(entry, Maintenance)]
+    paused = in_maintenance(tests, pauses)
+    for key, every in tests[[*TEST, *PLACE, *OF_RUN]].groupby(TEST, sort=True):
+        runs, of_system = every, sessions[str(every["system"].iat[0])]
+        if pauses:
+            left_out = paused[every.index]
+            of_system = outside(of_system, tests.loc[every.index[-1:]], pauses)
+            runs, of_system = every[~left_out], of_system[~of_system.index.isin(every["session"][left_out])]
+        if len(runs):
+            found[cast(tuple, key)] = runs, of_system
+    return found
 
 
 def outside(sessions: pd.DataFrame, test: pd.DataFrame, entries: Iterable[Entry]) -> pd.DataFrame:

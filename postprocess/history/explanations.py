@@ -26,7 +26,7 @@ def explained(found: list[Event], named: pd.DataFrame, values: pd.DataFrame) -> 
     times: dict[str, set[pd.Timestamp]] = {}
     for table in (named, values):
         for system, rows in table.groupby("system")["session_time"]:
-            times.setdefault(str(system), set()).update(rows)
+            times.setdefault(str(system), set()).update(rows.unique())
     orders = {system: {time: place for place, time in enumerate(sorted(every))} for system, every in times.items()}
     return [
         replace(event, nodes=nodes_of(event, periods.get(event.system, []), orders[event.system]))

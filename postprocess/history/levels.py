@@ -102,7 +102,7 @@ def parts_of(series: np.ndarray) -> list[tuple[int, int]]:
         begin, end = parts.pop()
         kept = bounded(series[None, begin:end])[LEVEL]
         if end - begin >= SESSIONS_BEFORE + SESSIONS_AFTER:
-            place = int(best_places(kept)[0])
+            place = int(best_places(kept)[0][0])
             sides = np.array([place, end - begin - place])
             error = near * np.sqrt((inflation(sides, rho) / sides).sum() / (2 * (1 - rho)))
             if abs(kept[0, :place].mean() - kept[0, place:].mean()) > threshold(1) * error > 0:

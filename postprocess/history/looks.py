@@ -31,7 +31,7 @@ SMALLEST_SQUARE = 1e-200  # so that no quotient overflows
 class Look:
     """What one look at each series (series,) shows: the deviates `step` and `drift`, which are standard normal if
     nothing changed; where the new level begins; and both changes as fractions of the level before. `step` is 0 up to
-    the limit of the look."""
+    the limit of the look, and `drift` may be."""
 
     step: np.ndarray
     place: np.ndarray
@@ -112,14 +112,15 @@ def look(values: np.ndarray, usual: float | None = None, limit: float = 0.0) -> 
     step, place, step_size = np.zeros((3, len(values)))
     every, spread, middle = bounded(values, middle), spread_within(values)[:, 0], middle[:, 0]
     for kept, bound in zip(every, BOUNDS):
-        at = best_places(kept)
-        deviate = step_at(kept, at, bound, rounding, usual, limit)
+        (at, gain), deviate = best_places(kept), np.zeros(len(kept))
+        some = np.flatnonzero(largest_deviate(kept, gain) > limit)
+        deviate[some] = step_at(kept[some], at[some], bound, rounding[some], usual, limit)
         rows = np.flatnonzero(np.abs(deviate) > np.maximum(np.abs(step), limit))
         size = difference_of_medians(values[rows], at[rows])
         right = (deviate[rows] * size > 0) & ((bound <= BOUNDS[LEVEL]) | (np.abs(size) > bound * spread[rows]))
         rows, size = rows[right], size[right]
         step[rows], place[rows], step_size[rows] = deviate[rows], at[rows], size
-    drift, drift_size = drift_of(every[0], rounding, usual)
+    drift, drift_size = drift_of(every[0], rounding, usual, limit)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Look(step, place.astype(int), relative(step_size, middle), drift, relative(drift_size, middle))
 
@@ -143,14 +144,25 @@ def relative(size: np.ndarray, level: np.ndarray) -> np.ndarray:
     return np.where(size == 0, 0.0, size / np.abs(level))
 
 
-def best_places(kept: np.ndarray) -> np.ndarray:
+def best_places(kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where the split of each row into two levels, of at least SESSIONS_BEFORE and SESSIONS_AFTER sessions, leaves the
-    least squares."""
+    least squares, and by how much it reduces them."""
     count = kept.shape[1]
     places = np.arange(SESSIONS_BEFORE, count - SESSIONS_AFTER + 1)
     sums = np.cumsum(kept, axis=1)
-    low, high = sums[:, places - 1] / places, (sums[:, -1:] - sums[:, places - 1]) / (count - places)
-    return places[np.argmax((high - low) ** 2 * (places * (count - places)), axis=1)]
+    gains = (places * sums[:, -1:] - count * sums[:, places[0] - 1 : places[-1]]) ** 2
+    gains /= count * places * (count - places)
+    best = np.argmax(gains, axis=1)
+    return places[best], gains[np.arange(len(kept)), best]
+
+
+def largest_deviate(kept: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """The deviates (series,) of t-tests of models that reduce the squares of each row so, without autocorrelation, that
+    could only make them smaller."""
+    count = kept.shape[1]
+    squares = (kept**2).sum(axis=1) - kept.sum(axis=1) ** 2 / count
+    rest = np.maximum(squares - gain, 1e-18 * squares + SMALLEST_SQUARE)
+    return (1 + 1e-9) * normal_deviate(np.sqrt(gain * (count - 2) / rest), np.full(len(kept), count - 2.0))
 
 
 def step_at(
@@ -219,15 +231,20 @@ def tail_deviate(
     return deviate + np.log(high * np.sqrt(curvature) / deviate) / deviate
 
 
-def drift_of(kept: np.ndarray, rounding: np.ndarray, usual: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """Deviate and size, over all sessions, of a straight line through each row."""
-    count = np.full(len(kept), kept.shape[1])
-    time = np.arange(kept.shape[1]) - (kept.shape[1] - 1) / 2
+def drift_of(
+    kept: np.ndarray, rounding: np.ndarray, usual: float | None, limit: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Deviate, which may be 0 up to `limit`, and size, over all sessions, of a straight line through each row."""
+    sessions = kept.shape[1]
+    time = np.arange(sessions) - (sessions - 1) / 2
     spread = (time**2).sum()
-    slope = kept @ time / spread
-    rest = kept - kept.mean(axis=1, keepdims=True) - slope[:, None] * time
+    slope, deviate = kept @ time / spread, np.zeros(len(kept))
+    some = np.flatnonzero(largest_deviate(kept, slope**2 * spread) > limit)
+    kept, count = kept[some], np.full(len(some), sessions)
+    rest = kept - kept.mean(axis=1, keepdims=True) - slope[some, None] * time
     rho = correlation(rest, count, usual)
     inflated = inflation(np.inf, rho, usual)
-    variance = ((rest**2).sum(axis=1) + rounding) / np.maximum(count - 2 * inflated, 1)
-    deviate = normal_deviate(slope * np.sqrt(spread / (variance * inflated)), freedom(count, rho, usual))
-    return deviate, slope * (count - 1)
+    variance = ((rest**2).sum(axis=1) + rounding[some]) / np.maximum(count - 2 * inflated, 1)
+    t = slope[some] * np.sqrt(spread / (variance * inflated))
+    deviate[some] = normal_deviate(t, freedom(count, rho, usual))
+    return deviate, slope * (sessions - 1)

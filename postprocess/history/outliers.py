@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from coffeecup.postprocess.history.acknowledgements import is_over
-from coffeecup.postprocess.history.change_points import RULED, RuleOf, own_rule, same_unit
+from coffeecup.postprocess.history.change_points import RuleOf, own_rule, ruled, same_unit
 from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE, parts_of
 from coffeecup.postprocess.history.looks import spread_of
 from coffeecup.postprocess.history.site_files import Entry, Maintenance, OfEvent
@@ -42,12 +42,12 @@ def limits(
     direction, or of which every value may be expected, have none."""
     every = [same_unit(one) for _, one in values.groupby(SERIES, sort=False, observed=True)]
     judged = [one for one in every if len(one) >= SESSIONS_BEFORE + SESSIONS_AFTER]
-    signs = [rules(dict(one.iloc[-1][RULED])).sign for one in judged]
+    signs = [rules(ruled(one)).sign for one in judged]
     rest = [deviations(one["value"].to_numpy()) for one in judged]
     worse = [-sign * these / spread for sign, (these, spread, _) in zip(signs, rest) if sign and spread > 0]
     most, found = farthest(np.concatenate([[], *worse])), {}
     for one, sign, (_, spread, level) in zip(judged, signs, rest):
-        last = dict(one.iloc[-1][RULED])
+        last = ruled(one)
         if sign and series.items() <= last.items():
             apart = max(most * spread, rules(last).smallest_change * abs(level))
             there = [entry for entry in entries if entry.is_at(one.iloc[-1:]).all()]

@@ -9,7 +9,7 @@ import numpy as np
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Levels, Rule, Site, alarming, described
 from coffeecup.postprocess.history.levels import detections, settled
-from coffeecup.postprocess.history.looks import look
+from coffeecup.postprocess.history.looks import SESSIONS_AFTER, look
 from coffeecup.postprocess.history.noise import Noise, drawn_sessions, histories, residuals
 from coffeecup.postprocess.history.table import SERIES
 
@@ -55,20 +55,31 @@ def detectable(site: Site) -> dict[tuple, float]:
     PROBABILITY, to about 5 % of it; infinite if it is more than LARGEST. Series without a better direction, or with
     fewer than FEWEST_SESSIONS that tell their noise, are left out."""
     noise = [(one, residuals(one.measured, one.shifts)) for one in site.levels if one.rule.better != Better.NEITHER]
-    known = [(one, rest) for one, rest in noise if np.isfinite(rest).sum() >= FEWEST_SESSIONS]
-    found: dict[tuple, float] = {}
-    for begin in range(0, len(known), AT_ONCE):
-        some = known[begin : begin + AT_ONCE]
-        keys = [tuple(one.sessions.iloc[-1][SERIES]) for one, _ in some]
-        found |= dict(zip(keys, smallest_losses(some, Detector(site.limit, site.usual)).tolist()))
-    return found
+    known = [pair for pair in noise if np.isfinite(pair[1]).sum() >= FEWEST_SESSIONS]
+    counts, losses = [sessions_soon(one) for one, _ in known], np.empty(len(known))
+    for count in set(counts):
+        alike = np.flatnonzero(np.array(counts) == count)
+        for begin in range(0, len(alike), AT_ONCE):
+            places = alike[begin : begin + AT_ONCE]
+            losses[places] = smallest_losses([known[at] for at in places], count, Detector(site.limit, site.usual))
+    return {tuple(one.sessions.iloc[-1][SERIES]): float(loss) for (one, _), loss in zip(known, losses)}
 
 
-def smallest_losses(some: list[tuple[Levels, np.ndarray]], detector: Detector) -> np.ndarray:
-    """As detectable, of series with the deviations of their sessions: bisections of the logarithm of the loss."""
+def sessions_soon(one: Levels) -> int:
+    """How many sessions of a series there are in SOON nights, one a night at most: as often as in its last ones."""
+    times = one.sessions["session_time"].iloc[-MOST_BEFORE:]
+    days = (times.iloc[-1] - times.iloc[0]).total_seconds() / 86400
+    return SOON if days <= len(times) - 1 else round(SOON * (len(times) - 1) / days)
+
+
+def smallest_losses(some: list[tuple[Levels, np.ndarray]], after: int, detector: Detector) -> np.ndarray:
+    """As detectable, of series with the deviations of their sessions, so many sessions after the loss: bisections of
+    the logarithm of the loss."""
+    if after < SESSIONS_AFTER:
+        return np.full(len(some), np.inf)
     rng, made = np.random.default_rng(0), []
     for one, rest in some:
-        drawn = drawn_sessions(len(rest), (DRAWS, MOST_BEFORE + SOON), rng)
+        drawn = drawn_sessions(len(rest), (DRAWS, MOST_BEFORE + after), rng)
         made.append(histories(Noise({}, one.rule, rest, np.empty(0), 1), drawn, 1, rng))
     rules = [one.rule for one, _ in some]
     least = np.array([rule.smallest_regression for rule in rules])

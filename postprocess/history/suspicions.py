@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.history.change_points import MAD_TO_SIGMA, RULED, Finding, RuleOf, own_rule, same_unit
+from coffeecup.postprocess.history.change_points import MAD_TO_SIGMA, Finding, RuleOf, own_rule, ruled, same_unit
 from coffeecup.postprocess.history.levels import SESSIONS_BEFORE
 from coffeecup.postprocess.history.table import SERIES
 
@@ -21,13 +21,12 @@ def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_r
     rows = []
     for key, every in values.groupby(SERIES, sort=False, observed=True):
         series = same_unit(every)
-        last = series.iloc[-1]
-        rule = rules(dict(last[RULED]))
-        before = series["value"].to_numpy()[:-1][-WINDOW:]
+        rule, measured = rules(ruled(series)), series["value"].to_numpy()
+        before, last = measured[:-1][-WINDOW:], float(measured[-1])
         if len(before) < SESSIONS_BEFORE or rule.better not in (Better.HIGHER, Better.LOWER) or key in worse:
             continue
         usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
         limit = usual - rule.sign * max(rule.smallest_regression * abs(usual), SUSPICIOUS_SPREADS * spread)
-        if usual and (limit - last["value"]) * rule.sign > 0:
-            rows.append(last.to_dict() | {"level": usual, "relative": last["value"] / usual - 1, "limit": limit})
+        if usual and (limit - last) * rule.sign > 0:
+            rows.append(series.iloc[-1].to_dict() | {"level": usual, "relative": last / usual - 1, "limit": limit})
     return pd.DataFrame(rows, columns=[*values.columns, "level", "relative", "limit"]).astype(dict(values.dtypes))

@@ -133,8 +133,10 @@ def tables(sessions: Iterable[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     columns = joined([*CASES, *HIDDEN])
     cases, metrics = typed({name: columns[name] for name in CASES}, CASES), typed(joined(METRICS), METRICS)
-    names, silent, count = cases["name"], columns["silent"], np.array(columns["values"], dtype=int)
-    kept = ~names.isin(set(names[np.array(silent, dtype=bool)]) - set(names[count > 0])).to_numpy()
+    names, silent = np.array(columns["name"], dtype=object), np.array(columns["silent"], dtype=bool)
+    count = np.array(columns["values"], dtype=int)
+    without = set(names[silent]) - set(names[count > 0])
+    kept = np.array([name not in without for name in names], dtype=bool)
     times, of_case = np.array(columns["time"], dtype=float), np.repeat(np.arange(len(cases)), count)
 
     def ordered(places: np.ndarray) -> np.ndarray:

@@ -172,6 +172,6 @@ def test_only_a_loss_beyond_the_widest_bound_counts_with_it(deviations, more):
     quartiles = [np.quantile(some, [0.25, 0.75]) for some in (values, np.diff(values) / np.sqrt(2))]
     values[100:] = level - deviations * min(high - low for low, high in quartiles) / 1.349
     every, rounding = bounded(values[None]), least_squares(values[None])
-    steps = [step_at(kept, best_places(kept), bound, rounding, 0.0)[0] for kept, bound in zip(every, (2, 4.5, 9))]
+    steps = [step_at(kept, best_places(kept)[0], bound, rounding, 0.0)[0] for kept, bound in zip(every, (2, 4.5, 9))]
     assert steps[2] < min(steps[:2]) - 0.1
     assert look(values[None], 0.0).step[0] == pytest.approx(min(steps[: 2 + more]))

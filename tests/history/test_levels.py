@@ -169,7 +169,7 @@ def test_the_best_place_leaves_the_least_squares():
             place: sum(((part - part.mean()) ** 2).sum() for part in (values[:place], values[place:]))
             for place in range(8, count - 3)
         }
-        assert squares[int(looks.best_places(values[None])[0])] == pytest.approx(min(squares.values()))
+        assert squares[int(looks.best_places(values[None])[0][0])] == pytest.approx(min(squares.values()))
 
 
 @pytest.mark.parametrize(

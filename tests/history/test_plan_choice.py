@@ -207,30 +207,48 @@ def test_a_loss_of_more_than_half_is_not_tried():
 # --- the smallest loss that would be found ----------------------------------------------------------------------------
 
 
-def sites(spread, better=Better.HIGHER, count=60, limit=4.5):
-    """A judged site of one series of normal noise."""
+def sites(spread, better=Better.HIGHER, count=60, limit=4.5, apart=1.0):
+    """A judged site of one series of normal noise, with a session after so many days each."""
     values = 100 * (1 + spread * np.random.default_rng(5).standard_normal(count))
-    sessions = pd.DataFrame([dict.fromkeys(SERIES, "x")] * count)
+    times = pd.Timestamp("2026-01-01", tz="UTC") + apart * pd.to_timedelta(np.arange(count), unit="D")
+    sessions = pd.DataFrame([dict.fromkeys(SERIES, "x")] * count).assign(session_time=times)
     return Site([Levels(sessions, values, Rule(better), [])], limit, 0.0)
 
 
-@pytest.mark.parametrize("better", [Better.HIGHER, Better.LOWER, Better.UNKNOWN])
-def test_the_smallest_loss_is_found_nine_times_in_ten_and_a_much_smaller_one_is_not(better):
-    """By the functions that judge the history, in other histories of the same noise."""
-    [loss] = detectable(sites(0.05, better)).values()
-    stable = 1 + 0.05 * np.random.default_rng(8).standard_normal((60, MOST_BEFORE + SOON))
+@pytest.mark.parametrize(
+    ("better", "apart", "after"),
+    [
+        (Better.HIGHER, 1, SOON),
+        (Better.LOWER, 1, SOON),
+        (Better.UNKNOWN, 1, SOON),
+        (Better.HIGHER, 0.25, SOON),
+        pytest.param(Better.HIGHER, 1.25, 11, id="a fifth of the nights is missing"),
+        (Better.HIGHER, 2, 7),
+    ],
+)
+def test_the_smallest_loss_is_found_nine_times_in_ten_and_a_much_smaller_one_is_not(better, apart, after):
+    """By the functions that judge the history, in other histories of the same noise, after the sessions that there are
+    in 14 nights."""
+    [loss] = detectable(sites(0.05, better, apart=apart)).values()
+    stable = 1 + 0.05 * np.random.default_rng(8).standard_normal((60, MOST_BEFORE + after))
 
     def found(size):
         return alarms(
             with_loss(stable, Rule(better), MOST_BEFORE, size), Rule(better), Detector(4.5, 0.0), MOST_BEFORE
         ).mean()
 
-    assert 0.04 < loss < 0.15 and found(1.15 * loss) > 0.85 > 0.7 > found(0.6 * loss)
+    assert 0.04 < loss < 0.18 and found(1.15 * loss) > 0.85 > 0.7 > found(0.6 * loss)
 
 
 def test_more_noise_hides_more_and_no_loss_is_found_in_noise_alone():
     sizes = [loss for spread in (0.001, 0.03, 0.06, 0.9) for loss in detectable(sites(spread)).values()]
     assert sizes[0] == pytest.approx(0.03, rel=0.06) and sizes[1] < sizes[2] < 1 and sizes[3] == np.inf
+
+
+@pytest.mark.parametrize(("apart", "found"), [(3.5, True), (4.1, False), (7.0, False)])
+def test_fewer_than_four_sessions_in_14_nights_find_no_loss(apart, found):
+    [loss] = detectable(sites(0.01, apart=apart)).values()
+    assert np.isfinite(loss) == found
 
 
 @pytest.mark.parametrize(("count", "known"), [(19, 0), (20, 1)])
