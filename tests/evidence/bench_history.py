@@ -230,14 +230,14 @@ def worst(values: np.ndarray, first: int) -> np.ndarray:
 def file_system(options, goals: Goals) -> None:
     """One change of a file system on which 22 of the 118 metrics are measured."""
     header(
-        "A file system loses 10 %: its 22 metrics of 118, after 40 sessions, seen 5 sessions later; 20 sites",
+        "A file system loses 10 %: its 22 metrics of 118, after 40 sessions, seen 8 sessions later; 20 sites",
         "noise; one event on the file system; metrics in it, mean; other alarms",
     )
     for spread in (0.03, 0.05):
         rng = np.random.default_rng(options.seed)
         found = []
         for _ in range(20):
-            values = 1000 * (1 + spread * rng.standard_normal((SERIES, 45)))
+            values = 1000 * (1 + spread * rng.standard_normal((SERIES, 48)))
             values[:22, 40:] *= 0.9
             table = session_table(values)
             found.append([event for event in events(table, findings(table)) if event.alarms])
