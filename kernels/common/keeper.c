@@ -277,9 +277,9 @@ void keeper_main(int argc, char **argv)
         return;
     ignore_signals();
     close_all_others();
+    adapters_begin();
     send(STDIN_FILENO, &ready, sizeof ready, MSG_NOSIGNAL);
     peers_adopt(PEERS);
-    adapters_begin();
     int lost = 0;
     bool told = false;
     const bool removes = wait_for_end(&own, &lost, &told);

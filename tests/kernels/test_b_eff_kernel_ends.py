@@ -162,7 +162,8 @@ def test_the_log_tells_which_rank_of_another_node_was_killed(openmpi, tmp_path, 
 
 
 def test_the_second_ctrl_c_kills_no_rank(kernel):
-    """Open MPI's launcher ends at once and leaves its processes, which end when they notice it."""
+    """Open MPI's launcher ends at once and leaves its processes, which end when they notice it. That of MPICH kills
+    those that have not ended yet, on a busy machine; the keeper names the one that it saw first."""
     with in_mid_run(kernel) as process:
         process.send_signal(signal.SIGINT)
         time.sleep(0.1)
@@ -171,4 +172,5 @@ def test_the_second_ctrl_c_kills_no_rank(kernel):
         kernel.wait_until_no_process_is_left()
     wait_until(lambda: kernel.records()[-1]["record"] == "end")
     end = kernel.records()[-1]
-    assert end["status"] == "interrupted" or "the launcher of the run ended before it" in end["reason"]
+    reasons = ["the launcher of the run ended before it", *["killed or crashed"] * (kernel.mpi.name == "mpich")]
+    assert end["status"] == "interrupted" or any(reason in end["reason"] for reason in reasons)
