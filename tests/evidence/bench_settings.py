@@ -41,7 +41,7 @@ from coffeecup.postprocess.statistics.pairs import RISK
 from coffeecup.postprocess.statistics.shares import share_interval
 
 FOLDER = OUTPUT / "settings"
-PAGE = ROOT / "docs" / "evidence" / "compare.md"
+PAGE = ROOT / "docs" / "evidence" / "settings.md"
 IMAGES = ROOT / "docs" / "images"
 SHORT = ("--memory-per-process", "4MiB", "--patterns", "ring,random", "--methods", "sendrecv", "--repetitions", "1")
 SHORT += ("--random-patterns", "1", "--first-loop-length", "1", "--longest-loop", "2")
