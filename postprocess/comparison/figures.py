@@ -44,7 +44,10 @@ def figures(results: Results) -> list[Figure]:
         axes.set_ylabel(f"bandwidth beside {first}")
         axes.yaxis.set_major_formatter(PercentFormatter(1))
         axes.legend()
-    described = f"The bandwidth of each arm beside that of {first}: medians and quartiles of the pairs, over the size."
+    described = (
+        f"The bandwidth of each arm beside that of {first}: medians and quartiles of the pairs, over the size. All "
+        "measurements of a size count the same; the score weighs them, so it can change in the other direction."
+    )
     return [Figure("ratio", f"Where the arms differ from {first}", described, quartiles, drawn)]
 
 
