@@ -41,18 +41,16 @@ class CountersOfHost(Part):
     values: Annotated[
         list[Reading | Readings],
         about(
-            "one for each of its sources: the two readings as a list, followed by how often the counter was seen to "
-            "begin again between them if it did; or one reading if both are the same. A reading is a number, "
-            '`"absent"`, `"forbidden"` or `"unreadable"` (no number from 0 to 2^63 - 1)'
+            "one for each of its sources: both readings as a list, followed by how often the "
+            "counter began again if it did; or one reading if both are the same. A reading is a "
+            'number, `"absent"`, `"forbidden"` or `"unreadable"`'
         ),
     ]
     has: Annotated[
         list[Annotated[int, Meta(ge=0, le=10**7)]] | None,
         about("the numbers of its sources, from 0, unless it has all of them in their order"),
     ] = None
-    root: Annotated[
-        Text | None, about("only in tests: the directory below which the files were read instead of the system's")
-    ] = None
+    root: Annotated[Text | None, about("only in tests: the directory below which the files were read")] = None
 
     def __post_init__(self):
         for value in self.values:
@@ -69,15 +67,12 @@ class Counters(Record):
 
     phase: Annotated[
         Literal["idle", "run"],
-        about(
-            "`run`, from opening the log to its end, or `idle`, a record before it of the time of `--idle-power`, with "
-            "counters of energy only"
-        ),
+        about("`run`, or `idle`: a record before it of the time of `--idle-power`, with counters of energy only"),
     ]
     elapsed_seconds: Annotated[PositiveSeconds, about("between the two readings on rank 0's node")]
     longest_seconds: Annotated[
         PositiveSeconds,
-        about("the longest time between two readings of energy on a node: it is also read during a run"),
+        about("the longest time between two readings of energy on a node"),
     ]
     sources: list[CounterSource]
     absent: Annotated[list[Text], about("names of counters that no node has")]

@@ -32,11 +32,11 @@ class Striping(Part):
     """How a file is spread over servers."""
 
     preferred_bytes: Annotated[
-        PositiveBytes, about("the size of a call that the file system prefers for this file (`st_blksize` of `stat`)")
+        PositiveBytes, about("the size of a call that the file system prefers (`st_blksize` of `stat`)")
     ]
     parts: Annotated[
         Count | None,
-        about("how many parts of the file exist; 1 except for composite layouts of Lustre; null if unknown"),
+        about("existing parts of the file: 1 except for composite layouts of Lustre; null if unknown"),
     ]
     stripes: Annotated[Count | None, about("number of stripes of the part that has the most; null if unknown")]
     stripe_bytes: Annotated[PositiveBytes | None, about("their size; null if unknown")]
@@ -77,18 +77,14 @@ SharePercent = Annotated[int, Meta(ge=1, le=95)]
 class FilledHost(Part):
     """The nodes in the order of the run's `hosts`."""
 
-    filled_bytes: Annotated[
-        PositiveBytes, about("allocated and written by all processes of the node, in whole pages of each")
-    ]
-    resident_bytes: Annotated[Bytes, about("still in physical memory, not in swap space, when it was released")]
-    available_before_bytes: Annotated[
-        Bytes, about("as `available_bytes` of the run, before it was filled; 0 if the system does not report it")
-    ]
+    filled_bytes: Annotated[PositiveBytes, about("written by all processes of the node")]
+    resident_bytes: Annotated[Bytes, about("still in physical memory when it was released")]
+    available_before_bytes: Annotated[Bytes, about("as `available_bytes` of the run, before; 0 if unknown")]
 
 
 class MemoryFill(Record):
     """Written when the memory that `--fill-memory` filled is released. b_eff_io fills it after the last rewrite and
-    releases it after the last read; PRIOMark fills it before the first case and releases it after the last."""
+    releases it after the last read, PRIOMark before the first and after the last case."""
 
     share_percent: Annotated[SharePercent, about("of each node's memory")]
     hosts: Annotated[list[FilledHost], Meta(min_length=1)]

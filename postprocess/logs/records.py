@@ -85,23 +85,16 @@ class Host(Part, kw_only=True):
     ]
     cores: Annotated[Cores, about("number of processors that its processes may use together")]
     offered_cores: Annotated[
-        Cores, about("including those that the processes which started them may use: the processors of the job")
+        Cores, about("including those of the processes that started them: the processors of the job")
     ]
     online_cores: Annotated[Cores, about("processors of the node")]
     memory_bytes: Annotated[PositiveBytes, about("physical memory or cgroup limit, the smaller one")]
     available_bytes: Annotated[
         Bytes,
-        about(
-            "free or reclaimable at the start, within the limits of the control group; 0 if the system does not report "
-            "it, or reports more than the physical memory"
-        ),
+        about("free or reclaimable at the start, within the control group; 0 if unknown"),
     ]
-    topology: Annotated[
-        Text | None, about("`SLURM_TOPOLOGY_ADDR`, the address of the node in the topology of Slurm; missing elsewhere")
-    ] = None
-    processor: Annotated[
-        Text | None, about("model of the processor as `/proc/cpuinfo` states it; missing if it states none")
-    ] = None
+    topology: Annotated[Text | None, about("`SLURM_TOPOLOGY_ADDR`, its address in Slurm's topology")] = None
+    processor: Annotated[Text | None, about("its model by `/proc/cpuinfo`")] = None
 
     def __post_init__(self):
         if len(self.core_sets) != len(self.ranks):
@@ -116,7 +109,7 @@ class Mpi(Part):
     binding_cores_min: Annotated[Count, about("the fewest cores on which a rank may run")]
     binding_cores_max: Annotated[Count, about("the most cores on which a rank may run")]
     single_copy: Annotated[
-        Text | None, about("mechanism of kernel-assisted copies if the library states it, as Open MPI does, else null")
+        Text | None, about("mechanism of kernel-assisted copies if the library states it, else null")
     ]
 
 
@@ -145,13 +138,11 @@ class Filesystem(Part, kw_only=True):
     block_bytes: Annotated[
         PositiveBytes | None,
         about(
-            "the size that the file system recommends for I/O (`f_bsize` of `statfs`): its block size on local file "
-            "systems and GPFS; null if it states none"
+            "recommended for I/O (`f_bsize` of `statfs`): the block size on local file systems and "
+            "GPFS; null if unknown"
         ),
     ]
-    fragment_bytes: Annotated[
-        PositiveBytes | None, about("the size that it allocates (`f_frsize`); null if it states none")
-    ]
+    fragment_bytes: Annotated[PositiveBytes | None, about("allocated (`f_frsize`); null if unknown")]
     total_bytes: Annotated[Bytes, about("at most 2^63 - 1, which some file systems exceed")]
     free_bytes: Annotated[Bytes, about("free for this user, on the node with the least; at most 2^63 - 1")]
 
@@ -174,10 +165,7 @@ class Build(Part):
     mpi_standard: Annotated[Text | None, OR_NULL]
     mpi_library: Annotated[
         Text | None,
-        about(
-            "whose header the kernel was compiled with, like `Open MPI 4.1.4`, or `MPI ABI 1.0`, with which any "
-            "library that has this interface may run; null if unknown"
-        ),
+        about("whose header the kernel was compiled with, like `Open MPI 4.1.4` or `MPI ABI 1.0`; null if unknown"),
     ]
     source_sha256: Annotated[Sha256, about("of the sources, see below")]
 
@@ -195,19 +183,15 @@ class Provenance(Part):
 
     nonce: Annotated[
         Text | None,
-        about(
-            "of the [acceptance](acceptance.md) that the run belongs to, from the variable `COFFEECUP_ACCEPTANCE`; "
-            "else null"
-        ),
+        about("of the [acceptance](acceptance.md) that the run belongs to (`COFFEECUP_ACCEPTANCE`); else null"),
     ]
     user: Annotated[Text, about("name of the user")]
     job: Job | None
     preloaded: Annotated[
         list[Text] | None,
         about(
-            "paths of the libraries that the dynamic loader put before those that the program needs, whether "
-            "`LD_PRELOAD`, `/etc/ld.so.preload` or the loader's own `--preload` named them (rank 0); null in "
-            "simulations"
+            "paths of the libraries that `LD_PRELOAD`, `/etc/ld.so.preload` or the loader's "
+            "`--preload` put before those that the program needs (rank 0); null in simulations"
         ),
     ]
 
@@ -241,17 +225,17 @@ class Run(Record, kw_only=True):
     environment: Annotated[
         dict[str, Text],
         about(
-            "variables of rank 0 that affect the MPI library (`OMPI_*`, `MPICH_*`, `UCX_*`, ...), name to value; also "
-            "`LD_PRELOAD`, `LD_AUDIT`, those that `COFFEECUP_COMPARED` names, and `COFFEECUP_ASKED`: the placement "
-            "that a check requested, the partition, its nodes and `r_max_per_node` as far as the benchmark needs them, "
-            "the scheduler with its version"
+            "variables of rank 0 that affect the MPI library (`OMPI_*`, `MPICH_*`, `UCX_*`, ...), "
+            "name to value; also `LD_PRELOAD`, `LD_AUDIT`, those that `COFFEECUP_COMPARED` names, "
+            "and `COFFEECUP_ASKED`: what a check states about its placement, partition and "
+            "scheduler"
         ),
     ]
     environment_differs: Annotated[
         list[Text],
         about(
-            "the names of such variables that a process lacks, or has with another value than rank 0; without "
-            "`PSM2_DEVICES`, which Open MPI 4 sets itself"
+            "the names of such variables (but `PSM2_DEVICES`) that a process lacks, or has with "
+            "another value than rank 0"
         ),
     ] = []
     build: Build
@@ -277,7 +261,7 @@ class Overhead(Record):
 
 class File(Part):
     """The `program`, each `library` that it had loaded when the log was opened (`/proc/self/maps`), and each `input`
-    file that an option names, all on the node of rank 0. The text of a PRIOMark workload is in its `plan`."""
+    file that an option names, on the node of rank 0."""
 
     role: Annotated[Literal["program", "library", "input"], about("`program` (first), `library` or `input`")]
     path: Annotated[Text, about("where it is")]
@@ -299,8 +283,8 @@ class Files(Record):
 
 
 class PhaseClocks(Part):
-    """What rank 0 measured, by the clock that measured and by the time of day: for each message length of b_eff, access
-    method and type of b_eff_io, stage of FTIO and sub-benchmark of PRIOMark."""
+    """What rank 0 measured, by both clocks: for each message length of b_eff, access method and type of b_eff_io, stage
+    of FTIO and sub-benchmark of PRIOMark."""
 
     phase: Annotated[Text, about("what was measured")]
     measured_seconds: Annotated[Seconds, about("the sum of its times as measured")]
@@ -311,21 +295,15 @@ class Clocks(Record):
     """How long the run took on rank 0, from opening to closing the log (missing in simulations)."""
 
     mpi_seconds: Annotated[Seconds, about("by `MPI_Wtime()`, the clock of all measurements")]
-    day_seconds: Annotated[
-        Seconds, about("by the time of day, which the kernel asks of the operating system without a library")
-    ]
+    day_seconds: Annotated[Seconds, about("by the time of day, asked without a library")]
     phases: Annotated[list[PhaseClocks], Meta(min_length=1)]
 
 
 class ActivityOfHost(Part):
     """The nodes in the order of the run's `hosts`."""
 
-    others_user_seconds: Annotated[
-        ProcessorSeconds, about("user time of programs that do not belong to the run, summed over its processors")
-    ]
-    stolen_seconds: Annotated[
-        ProcessorSeconds, about("time that a hypervisor gave to other virtual machines, summed over its processors")
-    ]
+    others_user_seconds: Annotated[ProcessorSeconds, about("user time of programs that do not belong to the run")]
+    stolen_seconds: Annotated[ProcessorSeconds, about("time that a hypervisor gave to other virtual machines")]
 
 
 class Activity(Record):
@@ -341,7 +319,7 @@ class Overlap(Record):
     directories: Annotated[
         list[Text],
         Meta(max_length=16),
-        about("the names of their run directories, which existed there when this run started or ended; at most 16"),
+        about("their run directories when this run started or ended; at most 16"),
     ]
     noticed_by_others: Annotated[bool, about("whether another run started or ended while this one ran")]
 
@@ -351,8 +329,8 @@ class HungFile(Part):
 
     path: Annotated[Text, about("its path")]
     type: Annotated[Text, about("of its file system")]
-    source: Annotated[Text | None, about("what is mounted there: a device, or a server; null if unknown")]
-    calls: Annotated[Calls, about("accesses so far, or blocks or rows, counted from time to time")]
+    source: Annotated[Text | None, about("what is mounted there; null if unknown")]
+    calls: Annotated[Calls, about("accesses, blocks or rows so far, from time to time")]
     offset: Annotated[Calls | None, about("of the next access, from time to time; null if unknown")]
 
 
@@ -371,7 +349,7 @@ class HungProcess(Part):
     place: Annotated[Text, about("the loop that it began last, or ended")]
     file: Annotated[HungFile | None, about("that it accesses; null if none")]
     messages: Annotated[Calls, about("that it received in this loop; 0 outside of exchanges")]
-    receives_from: Annotated[list[Rank], about("from one of which it waits for a message; empty if it does not")]
+    receives_from: Annotated[list[Rank], about("from one of which it waits for a message")]
     adapters_lost: Annotated[list[Text], about("network adapters of its node that lost their link during the run")]
 
 
@@ -387,9 +365,7 @@ class End(Record, kw_only=True):
     processes: Annotated[list[HungProcess] | None, about("of a run that hangs, on nodes that see the log")] = None
     records: Annotated[Count, about("number of lines of the log, including this one")]
     elapsed_seconds: Annotated[Seconds, about("since the log was opened")]
-    end_time: Annotated[
-        Time | None, about("UTC, by the clock of the time of day; missing if a signal or the keeper closed the log")
-    ] = None
+    end_time: Annotated[Time | None, about("UTC; missing if a signal or the keeper closed the log")] = None
 
 
 def distinct(field: str, values: Sequence) -> None:

@@ -50,12 +50,12 @@ class Pattern(Part):
     messages_per_exchange: Annotated[Count, about("messages of all processes")]
     processes: Annotated[Processes, about("those that send or receive")]
     rings: Annotated[list[Rings], Meta(min_length=1)] | None
-    methods: Annotated[list[Name], Meta(min_length=1), about("names of the methods that apply to it")]
+    methods: Annotated[list[Name], Meta(min_length=1), about("methods that apply to it")]
     memory: Annotated[
         Annotated[list[Kind], Meta(min_length=2, max_length=2)] | None,
         about(
-            "the kind of memory of the process at position 0, as of all others, and of the one at position 1; never "
-            "null, only with `--memory`"
+            "the kinds of memory of the process at position 0, as of all others, and of that at "
+            "position 1; never null, only with `--memory`"
         ),
     ] = None
 
@@ -68,7 +68,7 @@ class Method(Part):
         Name,
         about("`sendrecv`, `alltoallv`, `nonblocking`, `neighbor`, `persistent` or `blocking` (of the ping-pong only)"),
     ]
-    averaged: Annotated[bool, about("whether it enters b_eff: the first three do")]
+    averaged: Annotated[bool, about("whether it enters b_eff")]
 
 
 class PlannedLoops(Record):
@@ -84,7 +84,7 @@ class PlannedLoops(Record):
     repetitions: Annotated[Repetition, about("3: passes through all patterns, message lengths and methods")]
     first_loop_length: Annotated[Count, about("300")]
     longest_loop_length: Annotated[Count, about("100000, no limit in practice; less in short simulations")]
-    random_patterns: Annotated[int, Meta(ge=1, le=30), about("30; the number of random patterns, if they are measured")]
+    random_patterns: Annotated[int, Meta(ge=1, le=30), about("30; the number of random patterns")]
     time_budget_seconds: Annotated[PositiveSeconds, about("the time budget")]
     seed: Annotated[int, Meta(ge=0), about("of the random patterns")]
     methods: Annotated[list[Method], Meta(min_length=1), about("the methods by which messages are sent")]
@@ -118,17 +118,13 @@ class Loop(Record):
     fastest_seconds: Annotated[Seconds, about("the loop's time on the fastest process")]
     slowest_message_seconds: Annotated[
         PositiveSeconds,
-        about(
-            "the loop's time on a process, divided by the messages that this process sends in one exchange; the "
-            "longest of all processes"
-        ),
+        about("the longest time of a process divided by the messages that it sends in one exchange"),
     ]
 
 
 class Measurement(Loop):
-    """One per repetition, pattern, message length and method. Its bandwidth is `message_bytes * messages_per_exchange *
-    loop_length / elapsed_seconds`. By the formula of release 3.6 of the original program it is `message_bytes *
-    processes * loop_length / slowest_message_seconds`."""
+    """Its bandwidth is `message_bytes * messages_per_exchange * loop_length / elapsed_seconds`. By the formula of
+    release 3.6 of the original program it is `message_bytes * processes * loop_length / slowest_message_seconds`."""
 
 
 class Latency(Loop):
@@ -139,14 +135,14 @@ class Latency(Loop):
 
 
 class Trial(Loop):
-    """The loops of one exchange before a pattern's first loop, which show whether 300 exchanges take too long."""
+    """The loops of one exchange before a pattern's first loop."""
 
     fixed_length = 1
 
 
 class Budget(Record, kw_only=True):
-    """Written where the run leaves something out to keep its time budget: in this repetition, pattern and length only.
-    The first repetition leaves out methods, never a pattern or a length."""
+    """Written where the run leaves something out to keep its time budget, in this repetition, pattern and length
+    only."""
 
     key = ("repetition", "pattern", "message_bytes")
     pattern: Annotated[Name, WHICH]
@@ -161,7 +157,7 @@ class Budget(Record, kw_only=True):
     estimate_seconds: Annotated[
         float,
         Meta(ge=0, le=1e12),
-        about("of the whole run without the reduction, if the remaining patterns take as long as this one"),
+        about("of the whole run without the reduction"),
     ]
 
     def __post_init__(self):
@@ -180,17 +176,15 @@ class Stop(Record):
     needed_budget_seconds: Annotated[
         Annotated[float, Meta(gt=0, le=1e12)] | None,
         about(
-            "the time budget with which one repetition of the averaged patterns would have ended, if the others took "
-            "as long as those so far, only in the averaged patterns of the first repetition, where the log "
-            "yields no score"
+            "the time budget that a score needs, only in the averaged patterns of the first "
+            "repetition, where the log yields none"
         ),
     ] = None
 
 
 class DataCheck(Record):
-    """Summed over processes. Each loop begins with one exchange that is not timed, so `received_bytes` is exactly the
-    sum of `message_bytes * messages_per_exchange * (loop_length + 1)` over all `measurement`, `latency` and `trial`
-    records and those of the matchings. A log in which they differ yields no score."""
+    """Summed over processes. Each loop begins with one exchange that is not timed, so `received_bytes` is the sum of
+    `message_bytes * messages_per_exchange * (loop_length + 1)` over all loops."""
 
     received_bytes: Annotated[Bytes, about("of all loops")]
     checked_bytes: Annotated[

@@ -6,9 +6,8 @@ INVARIANTS = {
     "all_types": "the five types are planned",
     "partitions": "the partitions ascend and have no more processes than the run",
     "planned": (
-        "access methods are in the order of measuring; types and patterns are those of the paper's table 2 and the "
-        "random types; partitions, times and sizes follow from options, form and hosts, bytes of measurements from "
-        "calls, times L, those of types and files from the measurements, segments from the alignment as well"
+        "types and patterns are those of the paper's table 2 and the random types; partitions, "
+        "times and sizes follow from options, form and hosts, bytes from calls and L"
     ),
     "calls": "the calls of the first, the last and all processes are possible together",
     "process_calls": (
@@ -21,8 +20,7 @@ INVARIANTS = {
     ),
     "fill_up": "the call that fills up a segment has the size that these calls leave",
     "agreements": (
-        "only collective patterns that are driven by time agree: at least twice, at most once more than they have "
-        "calls, and after each call if so planned"
+        "only collective patterns that are driven by time agree: at least twice, at most once more than they have calls"
     ),
     "agreement_seconds": "without agreements, they take no time",
     "mpi_io": "the component of MPI-IO is stated before the first measurement",

@@ -148,31 +148,25 @@ class Measurement(Pass):
     ended_by: Annotated[
         Literal["time", "count", "space", "overrun"],
         about(
-            "`count`: everything that the write pass wrote, or that the rule for size-driven types requires, was "
-            "accessed; `time`: the scheduled time was over; `space`: a call and the share of the space limit were used "
-            "up; `overrun`: a size-driven type left out calls, because the partition would have taken more than twice "
-            "its scheduled time. If processes end differently, the last of these applies"
+            "`count`: everything was accessed that the write pass wrote, or that the rule for "
+            "size-driven types requires; `time`: the scheduled time was over; `space`: the share of "
+            "the space limit was used up; `overrun`: a size-driven type left out calls, to end "
+            "within twice the scheduled time. If processes end differently, the last of these "
+            "applies"
         ),
     ]
     scheduled_seconds: Annotated[
         Seconds,
-        about(
-            "the pattern's share of the time; it does not limit types 3 and 4 and the random types, which are "
-            "driven by size"
-        ),
+        about("the pattern's share of the time; no limit of size-driven types"),
     ]
     position_seconds: Annotated[Seconds, about("setting the file view or pointer")]
     agreement_seconds: Annotated[Seconds, about("in agreements, including waiting for others")]
-    agreement_fastest_seconds: Annotated[Seconds, about("of the fastest process, which is closest to their cost")]
+    agreement_fastest_seconds: Annotated[Seconds, about("of the fastest process")]
     agreements: Annotated[int, Meta(ge=0, le=10**15), about("number of agreements")]
-    first_done_seconds: Annotated[
-        Seconds, about("from the start of the pattern until the first process had finished its calls")
-    ]
+    first_done_seconds: Annotated[Seconds, about("from the start of the pattern until the first process had finished")]
     last_done_seconds: Annotated[Seconds, about("until the last one had")]
     hints: Annotated[Hints | None, about("the hints in effect if the hints file has some for this chunk, else null")]
-    calls_min: Annotated[
-        Calls, about("calls of the process with the fewest; the processes differ only in type `separate`")
-    ]
+    calls_min: Annotated[Calls, about("calls of the process with the fewest; they differ only in type `separate`")]
     calls_max: Annotated[Calls, about("calls of the process with the most")]
     calls_sum: Annotated[Calls, about("calls of all processes")]
 
@@ -193,8 +187,7 @@ class ProcessTimes(Record):
 
 class Layout(FileServers):
     """Precedes each `pattern_type` of type `separate`, where the file system states which [servers](#servers-of-files)
-    have the files. With `--read-shift`, those of `read` are the servers of the files that the processes read, not of
-    those that they wrote."""
+    have the files, with `--read-shift` those that the processes read."""
 
     key = ("partition", "method", "type")
     partition: Annotated[Processes, WHICH]
@@ -211,13 +204,11 @@ class PatternType(Record, kw_only=True):
     type: Annotated[Type, WHICH]
     files: Annotated[Count, about("number of files")]
     bytes: Annotated[PositiveBytes, about("accessed by all processes")]
-    file_bytes: Annotated[PositiveBytes, about("total size of the files; checked against the data written")]
+    file_bytes: Annotated[PositiveBytes, about("total size of the files")]
     cached_bytes: Annotated[Bytes | None, STILL_CACHED]
     striping: Annotated[list[Striping], STRIPED]
     segment_bytes: Annotated[PositiveBytes | None, about("for types with a segment for each process, else null")]
     open_seconds: Annotated[Seconds, about("opening")]
     close_seconds: Annotated[Seconds, about("closing")]
-    elapsed_seconds: Annotated[
-        PositiveSeconds, about("opening, all patterns, closing: the time that enters the type's bandwidth")
-    ]
+    elapsed_seconds: Annotated[PositiveSeconds, about("opening, all patterns, closing")]
     hints: Annotated[Hints, about("the hints in effect, as the library reports them")]

@@ -38,7 +38,7 @@ class LoadedLoop(Loop):
     exchanges: Annotated[
         Histogram | None,
         about(
-            "times of each exchange on each process at the shortest and the longest length, a "
+            "times of each exchange at the shortest and the longest length, a "
             "[histogram](#histograms); null at other lengths"
         ),
     ]
@@ -61,8 +61,5 @@ class Load(LoadRecord[LoadKind], kw_only=True):
     pattern: Annotated[Name, WHICH]
     root: Annotated[
         Rank | None,
-        about(
-            "the process to which all send in an incast, and that sends to all in a broadcast; null in an all-to-all "
-            "exchange and with `io`"
-        ),
+        about("the one process of an incast or a broadcast; else null"),
     ]

@@ -54,7 +54,7 @@ class Plan(Record):
     stages: Annotated[
         list[Name],
         Meta(min_length=1),
-        about("in order: `initialise`, `series_1`, `transpose`, `exchange`, `series_2`, `verify`"),
+        about("`initialise`, `series_1`, `transpose`, `exchange`, `series_2`, `verify`"),
     ]
     activities: Annotated[list[PlannedActivity], Meta(min_length=1), about("what a stage consists of")]
     process_times: Annotated[Resolution, OF_PROCESSES]
@@ -68,12 +68,12 @@ class Start(Record):
 
     directory: Annotated[Text, about("the run's own")]
     kept: Annotated[bool, about("whether the run leaves its files")]
-    resident_bytes: Annotated[Bytes, about("of the largest process, after the start of MPI and without buffers")]
+    resident_bytes: Annotated[Bytes, about("of the largest process, before buffers are allocated")]
 
 
 class Measurement(Record):
-    """One per repetition, stage and activity that occurred. Every moment of a repetition belongs to one activity of one
-    stage: the sum of all `mean_seconds` of a repetition is the mean of its `elapsed_seconds`."""
+    """One per repetition, stage and activity that occurred. The sum of all `mean_seconds` of a repetition is the mean
+    of its `elapsed_seconds`."""
 
     key = ("repetition", "stage", "activity")
     repetition: Annotated[Count, FROM_ONE]
@@ -127,8 +127,7 @@ class Verification(Part):
 
 
 class Repetition(Record):
-    """Follows the measurements of a repetition; lists have one value per process in rank order. A run whose result is
-    wrong ends as `failed` after this record."""
+    """Follows the measurements of a repetition; lists have one value per process in rank order."""
 
     key = ("repetition",)
     repetition: Annotated[Count, FROM_ONE]

@@ -58,8 +58,7 @@ class Interface(Part):
     figure: Annotated[
         Literal["bandwidth", "rate", "latency"],
         about(
-            "what its metric counts: `NAME_bandwidth` in MByte/s, `NAME_rate` in operations/s, or `NAME_latency`, the "
-            "mean duration of a request in ms"
+            "[what its metric counts](priomark_interface.md#what-the-result-states): `bandwidth`, `rate` or `latency`"
         ),
     ]
     collective: Annotated[bool, about("its reads and writes of shared files are collective")]
@@ -87,10 +86,7 @@ class Case(Part):
     direct: Annotated[bool, about("whether I/O is direct")]
     target: Annotated[
         Target,
-        about(
-            "`directory` (files in the run's own directory), `device`, or `file` (the sub-benchmark `raw` was given a "
-            "file and measured that)"
-        ),
+        about("`directory` (files in the run's own directory), `device`, or `file` (in place of a device of `raw`)"),
     ]
 
 
@@ -106,7 +102,7 @@ class Plan(Record):
     seed: Annotated[
         int,
         Meta(ge=0, le=2**63 - 1),
-        about("of the random orders; the seed of each order follows from it, the case, the repetition and the rank"),
+        about("of the random orders"),
     ]
     repetitions: Annotated[int, Meta(ge=1, le=100_000), about("of each case")]
     check: Annotated[bool, about("every byte that is read is checked, and afterwards the whole file")]
@@ -124,10 +120,7 @@ class Plan(Record):
     cases: Annotated[list[Case], Meta(min_length=1, max_length=100_000)]
     read_shift: Annotated[
         ReadShift,
-        about(
-            "as in b_eff_io, or null. Cases that create a file are not shifted; in the others, each process reads and "
-            "rewrites the part that another one has just written"
-        ),
+        about("as in b_eff_io, or null. Cases that create a file are not shifted"),
     ]
     fill_memory_percent: Annotated[SharePercent | None, about("as in b_eff_io, or null")]
     process_times: Annotated[Resolution, OF_PROCESSES]

@@ -15,14 +15,13 @@ INVARIANTS = {
         "memory has the bytes per process of the run"
     ),
     "memory_of_patterns": (
-        "each pattern is planned once in each kind, and the ping-pong between each two, in this order, with names "
-        "that end with the kinds and nothing else that differs"
+        "each pattern is planned once in each kind, and the ping-pong between each two, in this order"
     ),
     "asked": "the questions to the MPI library are those for the kind, and its answers have the right types",
     "supported": "a kind is supported only if an answer says so; if it is not, the option `memory-anyway` is set",
     "devices": (
-        "each process has one device; the processes of a device are on one node; devices of a node are different "
-        "ones, in the order of their ranks; kinds of the same vendor have the same devices"
+        "each process has one device, on its node; devices are in the order of their ranks; kinds "
+        "of the same vendor have the same devices"
     ),
     "device_memory": (
         "the memory per process of a device follows from its memory and its processes, or is that of the option and "

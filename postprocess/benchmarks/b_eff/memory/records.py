@@ -30,8 +30,8 @@ class Memory(Part):
     memory_per_process_bytes: Annotated[
         PositiveBytes,
         about(
-            "of the host, that of the run; of devices the least, over the devices, of memory / processes that use the "
-            "device. L_max follows from the least of all kinds. The option `--memory-per-process` is for all kinds"
+            "of the host, that of the run; of devices the least of memory / processes that use the "
+            "device. L_max follows from the least of all kinds"
         ),
     ]
     library: Annotated[Text | None, about("the runtime library that was loaded")] = None
@@ -41,9 +41,8 @@ class Memory(Part):
     asked: Annotated[
         dict[Text, Text | bool | None] | None,
         about(
-            "what the MPI library of rank 0 was asked, with its answers: `mpi_memory_alloc_kinds` (MPI 4.1, the value "
-            "for the world), functions such as `MPIX_Query_cuda_support`, and `ucp_context_query` of UCX; an answer is "
-            "null if it does not know the question, or has not loaded UCX"
+            "what the MPI library of rank 0 was [asked](b_eff_memory.md), with its answers; null if "
+            "it does not know the question, or has not loaded UCX"
         ),
     ] = None
     devices: Annotated[list[Device], Meta(min_length=1)] | None = None

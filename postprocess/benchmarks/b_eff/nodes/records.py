@@ -36,18 +36,12 @@ class Matching(Record):
     processes: Annotated[Literal["one_per_node", "all"], PER_NODE]
     scope: Annotated[
         Scope,
-        about(
-            "`all`: pairs of any nodes; with groups first `within` (pairs in the same group), then `across` (pairs of "
-            "different groups)"
-        ),
+        about("`all`; with groups first `within` (pairs in the same group), then `across`"),
     ]
     matching: Annotated[int, Meta(ge=0, le=1000), about("from 0")]
     direction: Annotated[
         Literal["both", "up", "down"],
-        about(
-            "`both`: each sends and receives; `up`: the node with the lower number sends, the other one receives; "
-            "`down`: the reverse"
-        ),
+        about("`both`; `up`: the node with the lower number sends; `down`: the other one sends"),
     ]
     message_bytes: Annotated[PositiveBytes, WHICH]
     loop_length: Annotated[Count, EXCHANGES]
@@ -55,8 +49,8 @@ class Matching(Record):
     seconds: Annotated[
         Times,
         about(
-            "the loop's time on each process: one value per node for `one_per_node`, one per rank for `all`; null for "
-            "those that rest"
+            "the loop's time on each process: one value per node for `one_per_node`, one per rank "
+            "for `all`; null at rest"
         ),
     ]
 
@@ -70,9 +64,7 @@ class MatchingsLeftOut(Record):
         about("`one_per_node`, `all`, `confirmation` or `patterns`"),
     ]
     scope: Annotated[Scope | None, about("of matchings, else null")]
-    measured: Annotated[
-        int, Meta(ge=0, le=1000), about("how many matchings, suspects or patterns of these loops were measured")
-    ]
+    measured: Annotated[int, Meta(ge=0, le=1000), about("how many of these loops were measured")]
     elapsed_seconds: Annotated[Seconds, about("since the run began")]
 
 
@@ -84,15 +76,14 @@ class Suspect(Part):
         float,
         Meta(ge=1, le=1e9),
         about(
-            "the median over the matchings of the time of the node's pair, divided by the median of all pairs (at "
-            "L_max in both directions, of one process per node or of all, whichever is slower; within groups if these "
-            "have several nodes); above 1.1"
+            "the median over the matchings of the time of the node's pair, divided by that of all "
+            "pairs (at L_max in both directions; within groups); above 1.1"
         ),
     ]
     good: Annotated[
         list[Node],
         Meta(max_length=2),
-        about("two nodes that are not suspected, of the same group if it has two; empty if there are no two"),
+        about("two nodes that are not suspected, of the same group if possible"),
     ]
 
 
@@ -116,10 +107,7 @@ class Confirmation(Record):
     loop_length: Annotated[Count, EXCHANGES]
     seconds: Annotated[
         Times,
-        about(
-            "of the processes of the first node of the pair, then of the second one; null for those without a "
-            "counterpart"
-        ),
+        about("of the processes of the first node of the pair, then of the second one; null at rest"),
     ]
 
 
@@ -129,7 +117,7 @@ class PatternProcesses(Record):
     key = ("pattern", "message_bytes")
     pattern: Annotated[Name, WHICH]
     message_bytes: Annotated[PositiveBytes, about("L_max")]
-    loop_length: Annotated[Count, about("1, so that a slow process delays only its neighbours")]
+    loop_length: Annotated[Count, about("1")]
     seconds: Annotated[Times, about("the time of each rank; none is null")]
 
 
@@ -142,7 +130,7 @@ class AllPairs(Record):
 
 
 class Pair(Record):
-    """One for each round of a tournament of all nodes, as a matching of one process per node in both directions."""
+    """A matching of one process per node in both directions."""
 
     key = ("round",)
     message_bytes: Annotated[PositiveBytes, about("L_max")]
@@ -159,8 +147,8 @@ class Matchings(Part):
         int,
         Meta(ge=0, le=1000),
         about(
-            "number of random matchings: the option `--matchings`, but 4 of two nodes and at most 12 of three or four. "
-            "0, and no records of them, with one node or if the option is 0"
+            "number of random matchings: the option `--matchings`, but 4 of two nodes, at most 12 "
+            "of three or four, and 0 of one"
         ),
     ]
     lengths: Annotated[

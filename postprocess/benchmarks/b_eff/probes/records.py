@@ -35,7 +35,7 @@ class MemoryCopy(Record):
         list[PositiveSeconds],
         Meta(min_length=1),
         about(
-            "one value per node in the order of the run's `hosts`: the time of its slowest process, the shortest of "
-            "five copies, each of which is at another place in the buffers"
+            "one value per node in the order of the run's `hosts`: the time of its slowest process, "
+            "the shortest of five copies"
         ),
     ]
