@@ -95,7 +95,8 @@ def of_command(words):
 
 def exit_codes(text):
     """The paragraph without what is stated above for all commands."""
-    text = " ".join(text.split()).replace("; 2: wrong usage, or a file that cannot be read or written.", ".")
+    text = re.sub(r"(; 2: wrong usage(, or a file that cannot be read or written)?)+\.", ".", " ".join(text.split()))
+    text = re.sub(r"2: wrong usage, (or a file that cannot be read or written, )?(or )?", "2: also: ", text)
     return textwrap.fill(text, 80, initial_indent="  ", subsequent_indent="  ")
 
 
