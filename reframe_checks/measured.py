@@ -75,7 +75,8 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
                 f"but the log belongs to {run.benchmark} on {run.ranks}"
             )
         self._check_hash(score.log)
-        self._check_metrics(score.metrics)
+        stopped = [limit.text for limit in score.qualifications if limit.key == "stopped"]
+        self._check_metrics(score.metrics, stopped)
         self._values = {name: metric.value for name, metric in score.metrics.items()}
         self._record(score, run)
         return True
@@ -131,14 +132,15 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         lines = [line.strip() for line in text.splitlines() if line.strip(" -\t")]
         return " ".join(lines[:8]) or "nothing on stderr"
 
-    def _check_metrics(self, metrics):
+    def _check_metrics(self, metrics, why):
         for name in self.optional_metrics() - metrics.keys():
             self.perf_variables.pop(name, None)
         for name in metrics.keys() - self.perf_variables.keys():
             self.perf_variables[name] = sn.make_performance_function(self.value_of, metrics[name].unit, name)
         units = {name: expression.unit for name, expression in self.perf_variables.items()}
         if metrics.keys() != units.keys():
-            raise SanityError(f"the score does not have the expected metrics: {sorted(metrics.keys() ^ units.keys())}")
+            different = sorted(metrics.keys() ^ units.keys())
+            raise SanityError("; ".join([f"the score does not have the expected metrics: {different}", *why]))
         for name, metric in metrics.items():
             if metric.unit != units[name]:
                 raise SanityError(f"{name} is in {metric.unit!r}, not in {units[name]!r}")

@@ -154,7 +154,7 @@ def of_time(log: Log[PlannedLoops]) -> Iterator[tuple[str, str]]:
             "stopped",
             f"The run was stopped after {digits(stop.elapsed_seconds)} s, far beyond its time budget of "
             f"{digits(stated)} s: nothing from {stop.pattern} at {size(stop.message_bytes)} in repetition "
-            f"{stop.repetition} on was measured",
+            f"{stop.repetition} on was measured; stop other programs, or state a larger time budget",
         )
     if elapsed > OVER_BUDGET * stated:
         yield "over_budget", f"The run took {digits(elapsed)} s, longer than its time budget of {digits(stated)} s"
