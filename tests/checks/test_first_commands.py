@@ -76,7 +76,7 @@ def examples():
     """(page, its text from the last heading to the example, expression) of each `-n EXPRESSION`."""
     for page in pages():
         text = page.read_text()
-        for found in re.finditer(r"(?:reframe .*|`)-n ('(?!\^NAME)[^']+'|\w+)", text):
+        for found in re.finditer(r"(?:reframe .*(?:\\\n.*)?|`)-n ('(?!\^NAME)[^']+'|\w+)", text):
             before = re.split(r"^(?=#+ )", text[: found.start(1)], flags=re.MULTILINE)[-1]
             yield page, before, found[1].strip("'")
 
@@ -105,7 +105,9 @@ def test_each_selection_of_a_page_selects_what_its_text_names(reframe, cluster):
 def test_b_eff_on_four_nodes_of_a_cluster(reframe, cluster, tmp_path, page):
     """The command of the page in a dry run, and its job script where the page says."""
     text = (ROOT / page).read_text()
-    [command] = re.findall(r"^    reframe .*-c reframe_checks -r (-n '\S+' -S num_nodes=4)$", text, re.MULTILINE)
+    [command] = re.findall(
+        r"^    reframe .*(?:\\\n.*)?-c reframe_checks -r (-n '\S+' -S num_nodes=4)$", text, re.MULTILINE
+    )
     [place] = re.findall(r"`([^`]*/<partition>/<environment>/\S*)`", text.replace("\n", " "))
     stage = {"<site>": "cluster", "<system>": "cluster", "output/<site>/stage": "stage", "<stage directory>": "stage"}
     for name in sorted(stage, key=len, reverse=True):
