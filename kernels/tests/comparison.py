@@ -4,9 +4,10 @@ exit code of all bench_*.py.
 
 The kernel and its peer run in turn, and which of them is first alternates from pair to pair. A case is one kind of
 work, such as a message size or a file pattern; its ratio is the speed of the kernel over that of the peer in one pair.
-The estimate of a case is the median of its ratios with a 95 % bootstrap interval. The aggregate of a peer is the
-geometric mean over all cases of each pair, estimated in the same way. No pair is left out afterwards: a pair starts
-only while other processes leave the machine idle, which is decided before anything of the pair is measured.
+The estimate of a case is the middle of its ratios with a 95 % interval, as `coffeecup compare` computes them. The
+aggregate of a peer is the geometric mean over all cases of each pair, estimated in the same way. No pair is left out
+afterwards: a pair starts only while other processes leave the machine idle, which is decided before anything of it is
+measured.
 
 Exit code: 0 if the kernel is as fast as every peer, 1 if it is slower or the comparison cannot tell, 2 if a program
 failed or did not report a usable number for each case.
@@ -28,10 +29,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from coffeecup.postprocess.statistics.pairs import interval
+
 GOAL = 0.95  # of the peer's speed
 WIDEST = 1.5  # upper over lower end of an interval that contains the goal: a wider one tells nothing about its case
 FEWEST_PAIRS = 12
-CONFIDENCE, RESAMPLES = 0.95, 10_000
+CONFIDENCE = 0.95
 PROBE_SECONDS, PATIENCE_SECONDS = 0.25, 60
 TIMEOUT_SECONDS = 600  # of one run of a program
 
@@ -69,12 +72,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Estimate:
-    median: float
+    middle: float
     low: float
     high: float
 
     def __str__(self):
-        return f"{self.median:6.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.middle:6.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 # --- measuring --------------------------------------------------
@@ -229,10 +232,9 @@ def measure(kernel, comparisons, options):
 
 
 def estimate(ratios):
-    """The median and its bootstrap interval."""
-    picks = np.random.default_rng(1).choice(ratios, (RESAMPLES, len(ratios)))
-    low, high = np.quantile(np.median(picks, axis=1), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Estimate(float(np.median(ratios)), float(low), float(high))
+    """The middle of the ratios and its interval, as `coffeecup compare` computes them."""
+    low, middle, high = np.exp(interval(np.log(ratios), 1 - CONFIDENCE))
+    return Estimate(float(middle), float(low), float(high))
 
 
 def case_outcome(found):
@@ -269,7 +271,7 @@ def report(kernel, peer, ratios):
     """Prints the table and returns the verdict."""
     aggregate, cases = judge(ratios)
     pairs = len(next(iter(ratios.values())))
-    print(f"\nSpeed of {kernel} over that of {peer}: median of {pairs} pairs [{CONFIDENCE:.0%} interval]")
+    print(f"\nSpeed of {kernel} over that of {peer}: middle of {pairs} pairs [{CONFIDENCE:.0%} interval]")
     for case, (found, outcome) in ({"all cases": aggregate} | cases).items():
         print(f"  {case:<44}{found}" + ("" if outcome is Outcome.AS_FAST else f"  {outcome.value}"))
     found = verdict(aggregate, cases)

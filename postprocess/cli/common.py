@@ -220,7 +220,7 @@ def judged(
     found = explained(events.events(values, findings), examined(cases), values)
     with as_usage(PlanError):
         results = [read_result(path) for path in compared or ()]
-    found = [tested(event, results) for event in found]
+    found = [tested(event, results, values) for event in found]
     known, notes = acknowledged(found, entries, values, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
     units, unknown = changed_units(values), change_points.undirected(values, rules)

@@ -9,12 +9,12 @@ from coffeecup.postprocess.logs.facts import facts
 from coffeecup.postprocess.logs.reader import Log
 
 COMPARED = "COFFEECUP_COMPARED"  # names the variables that kernels record beside those that they always do
-ENVIRONMENT, OPTION = "environment ", "option "
+ENVIRONMENT, OPTION, HOSTS = "environment ", "option ", "hosts"
 COMPARED_FACT = f"{ENVIRONMENT}{COMPARED}"
 # What may change a fact: the fields of an arm. Of the other facts (of MPI, of its placement) it is any of them.
 BUILT = frozenset({"command", "modules"})
 CAUSES: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("benchmark", "processes", "hosts"), frozenset({"command"})),
+    **dict.fromkeys(("benchmark", "processes", HOSTS), frozenset({"command"})),
     **dict.fromkeys(("kernel version", "sources", "compiler", "compiler flags", "compiled with"), BUILT),
     **dict.fromkeys(("cores of a host", "memory of a host"), frozenset()),
 }
@@ -39,11 +39,16 @@ def facts_of_run(log: Log) -> dict[str, str]:
         "compiled with": run.build.mpi_library,
         "MPI library": run.mpi.library,
         "processes": run.ranks,
-        "hosts": ", ".join(sorted(host.name for host in run.hosts)),
+        HOSTS: hosts_of(log),
         **{f"{OPTION}{name}": value for name, value in run.options.items() if name != "log"},
         **{name: value for name, value in facts(log).items() if not isinstance(value, float)},
     }
     return {name: str(value) for name, value in stated.items() if value is not None and name != COMPARED_FACT}
+
+
+def hosts_of(log: Log) -> str:
+    """The names of the hosts of a run."""
+    return ", ".join(sorted(host.name for host in log.run.hosts))
 
 
 def differences(plan: Plan, logs: Iterable[tuple[str, Log]]) -> list[Difference]:

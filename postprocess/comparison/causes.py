@@ -10,6 +10,7 @@ from math import inf, log
 from pathlib import Path
 
 import msgspec
+import pandas as pd
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.comparison.arms import ENVIRONMENT, Difference
@@ -17,6 +18,7 @@ from coffeecup.postprocess.comparison.plan import decoded
 from coffeecup.postprocess.comparison.verdicts import percent
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.events import RETURNED, Event
+from coffeecup.postprocess.history.nodes import short
 from coffeecup.postprocess.show.words import printable
 
 LIBRARY = "MPI library"
@@ -36,6 +38,7 @@ class Compared(msgspec.Struct, frozen=True):
 
     benchmark: str
     processes: int
+    hosts: list[str]
     command: list[str]
     first: str
     obstacles: list[str]
@@ -49,22 +52,27 @@ def read_result(path: Path) -> Compared:
     return decoded(path, msgspec.json.Decoder(Compared).decode)
 
 
-def tested(event: Event, results: Iterable[Compared]) -> Event:
-    """The event with what comparisons say of its causes."""
+def tested(event: Event, results: Iterable[Compared], values: pd.DataFrame) -> Event:
+    """The event with what comparisons say of its causes. `values` are the session_values, whose hosts tell whether a
+    comparison is of the same system."""
+    of_system = values.loc[values["system"] == event.system, "hosts"].unique()
+    known = {short(host) for hosts in of_system for host in hosts.split(",")} - {""}
     every = [*results]
-    said = [(cause, verdict_on(cause, event, each)) for cause in event.causes for each in every]
+    said = [(cause, verdict_on(cause, event, each, known)) for cause in event.causes for each in every]
     return replace(event, tested={cause: words for cause, words in said if words})
 
 
-def verdict_on(cause: str, event: Event, found: Compared) -> str:
+def verdict_on(cause: str, event: Event, found: Compared, known: set[str]) -> str:
     """What a comparison says of a cause, by the largest change that it measured; empty if it compared something
-    else."""
+    else. On hosts that are not `known`, if any is, it proves nothing."""
     fact, was, now = parts(cause)
     values = {each.fact: each.values for each in found.differences}.get(fact, {})
     for finding in sorted(event.findings, key=lambda finding: -abs(finding.change.relative)):
         for each in found.verdicts if is_run_of(finding, found) else ():
             arms = [printable(values.get(arm, "")) for arm in (found.first, each.arm)]
             if each.metric == finding.series["metric"] and sorted(arms) == sorted((was, now)):
+                if known and (strange := [host for host in found.hosts if short(host) not in known]):
+                    return f"a comparison cannot tell: no session of {event.system} ran on {strange[0]}"
                 others = sorted({difference.fact for difference in found.differences} - {fact})
                 also = f"; its arms also differ in {', '.join(others)}" if others else ""
                 useless = bool(found.obstacles or found.failed)

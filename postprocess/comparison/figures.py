@@ -41,12 +41,12 @@ def figures(results: Results) -> list[Figure]:
         shown = range(0, len(sizes), 2)
         axes.set_xticks(shown, [size(sizes[place]) for place in shown], rotation=35, ha="right", rotation_mode="anchor")
         axes.set_xlabel("size of a message or access")
-        axes.set_ylabel(f"bandwidth beside {first}")
+        axes.set_ylabel(f"bandwidth relative to the arm '{first}'")
         axes.yaxis.set_major_formatter(PercentFormatter(1))
         axes.legend()
     described = (
-        f"The bandwidth of each arm beside that of {first}: medians and quartiles of the pairs, over the size. All "
-        "measurements of a size count the same; the score weighs them, so it can change in the other direction."
+        f"The bandwidth of each arm relative to that of {first}: medians and quartiles of the pairs, over the size. "
+        "All measurements of a size count the same; the score weighs them, so it can change in the other direction."
     )
     return [Figure("ratio", f"Where the arms differ from {first}", described, quartiles, drawn)]
 

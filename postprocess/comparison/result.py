@@ -14,7 +14,7 @@ from rich.text import Text
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.comparison.arms import Difference, differences, not_arrived
+from coffeecup.postprocess.comparison.arms import HOSTS, Difference, differences, hosts_of, may_change, not_arrived
 from coffeecup.postprocess.comparison.plan import CONTROL, Plan, PlanError
 from coffeecup.postprocess.comparison.verdicts import Verdict, in_words, ratios, risk_in_words, verdict
 from coffeecup.postprocess.logs.reader import LogError
@@ -118,7 +118,19 @@ class Results:
 
     @property
     def unexplained(self) -> list[Difference]:
-        return [each for each in self.differences if not each.explained]
+        return [each for each in self.differences if not each.explained and each.fact != HOSTS]
+
+    @property
+    def apart(self) -> str:
+        """Of the first run that was on other hosts than that of the first arm in its block, though its command is the
+        same: what differs may be that of the nodes. Empty if there is none."""
+        for (block, arm), score in self.scores.items():
+            beside = self.scores.get((block, self.plan.first))
+            if beside and not may_change(self.plan, arm, HOSTS):
+                here, there = hosts_of(score.log), hosts_of(beside.log)
+                if here != there:
+                    return f"in block {block + 1}, {arm} ran on {here} and {self.plan.first} on {there}"
+        return ""
 
     @property
     def decided(self) -> bool:
@@ -127,22 +139,25 @@ class Results:
     @property
     def is_over(self) -> bool:
         """Whether everything is decided, or never will be, since the arms differ in what the plan does not name."""
-        return self.decided or (self.blocks >= CERTAIN and bool(self.unexplained))
+        return self.decided or bool(self.apart) or (self.blocks >= CERTAIN and bool(self.unexplained))
 
     @property
     def obstacles(self) -> list[str]:
         """Why there is no verdict, whatever the figures are."""
         first = self.plan.first
-        return [
+        unnamed = [
             f"the arms differ in {each.fact}, which the plan does not name: "
             + ", ".join(f"{arm} has {value or 'none'}" for arm, value in each.values.items())
             for each in self.unexplained
-        ] + [
+        ]
+        unlike_itself = [
             f"{first} differs from itself ({in_words(each, first)}): the order of the runs has an effect, or others "
             "disturbed it"
             for each in self.control
             if each.differs
         ]
+        apart = [f"{self.apart}: start all runs in one allocation, such as that of salloc"] if self.apart else []
+        return apart + unnamed + unlike_itself
 
     @property
     def holds(self) -> bool:
@@ -173,7 +188,7 @@ def text(results: Results) -> str:
     facts = {each.fact: each.values for each in results.differences}
     if runs and not facts:
         lines.append("The logs state no fact in which the arms differed: was a setting ignored?")
-    title = f"Median ratios to {plan.first}, not judged:"
+    title = f"Median ratios to the arm {plan.first}, not judged:"
     return laid_out(lines, (title, medians(results)), in_what(facts, "the arms"))
 
 
@@ -209,6 +224,7 @@ def as_object(results: Results) -> dict:
         "benchmark": results.benchmark,
         "command": results.plan.command,
         "processes": next((score.log.run.ranks for score in results.scores.values()), 0),
+        "hosts": sorted({host.name for score in results.scores.values() for host in score.log.run.hosts}),
         "runs": len(results.scores),
         "first": results.plan.first,
         "holds": results.holds,

@@ -46,7 +46,7 @@ def history(folder, factor, **changed):
 
     def of_night(number):
         late = number >= 30
-        there = {name: pair[late] for name, pair in changed.items()}
+        there = {"job_nodelist": ["node00", "node01"]} | {name: pair[late] for name, pair in changed.items()}
         return [case({"b_eff": (values[number] * (factor if late else 1), "MByte/s")}, **there)]
 
     return database(folder / "results.db", each_night(38, of_night))
@@ -94,6 +94,19 @@ def test_a_library_that_is_not_slower_or_not_that_much_is_not_the_whole_cause(lo
     [event] = json.loads(run("check-history", stored, "--compared", result, "--json").stdout)["events"]
     [(cause, told)] = event["tested"].items()
     assert event["changed"] == [cause] and told.startswith(words.strip(" ("))
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        ("node00.example,node01", " (proved by a"),
+        ("", " (proved by a"),  # the scheduler does not tell them
+        ("node00,node02", " (a comparison cannot tell: no session of local ran on node01)"),
+    ],
+)
+def test_a_comparison_on_hosts_of_another_system_proves_nothing(logs, hosts, words):
+    stored = history(logs, loss(logs), mpi_library=(OLD, NEW), job_nodelist=([hosts], [hosts]))
+    assert cause_and_proposal(stored, "--compared", compared(logs, "slower", "old", "new"))[0].startswith(words)
 
 
 @pytest.mark.parametrize("other", ["options", "processes", "metric", "library"])

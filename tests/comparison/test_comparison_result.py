@@ -40,16 +40,29 @@ def added(found, folder, block, arm, host="node01", link=1e9):
     assert found.add(block, arm, logs_made.write(folder / f"{block}-{arm}.jsonl", records)) is None
 
 
-@pytest.mark.parametrize(("same", "over"), [(True, [False, False, True]), (False, [False, False, False])])
-def test_a_node_that_the_plan_does_not_name_ends_a_comparison_if_it_belongs_to_an_arm(tmp_path, same, over):
-    """After three blocks: before, a node that changes from run to run could look like one of an arm."""
+@pytest.mark.parametrize("other", ["other", "control"])
+def test_runs_of_a_block_on_other_nodes_end_a_comparison(tmp_path, other):
+    """Whichever arm: what differs may be the nodes. A block on other nodes than the block before is a comparison."""
     found, ends = results(), []
     for block in range(3):
         for arm in ("usual", "control", "other"):
-            number = {"usual": 1, "control": 1, "other": 2}[arm] + (0 if same else block)
-            added(found, tmp_path, block, arm, f"node{number:02}")
+            added(found, tmp_path, block, arm, f"node{block + 1 + (block == 2 and arm == other):02}")
         ends.append(found.is_over)
-    assert ends == over
+    assert ends == [False, False, True]
+    assert found.obstacles == [
+        f"in block 3, {other} ran on node00, node04 and usual on node00, node03: start all runs in one allocation, "
+        "such as that of salloc"
+    ]
+
+
+def test_arms_with_commands_of_their_own_may_have_other_nodes(tmp_path):
+    arms = {"usual": Arm(), "other": Arm(command=["kernel", "elsewhere"])}
+    found = Results(Plan(command=["kernel"], arms=arms, pairs=6))
+    for block in range(6):
+        for arm, host in (("usual", "node01"), ("control", "node01"), ("other", "node02")):
+            added(found, tmp_path, block, arm, host)
+    assert not found.obstacles and found.holds
+    assert [each.fact for each in found.differences] == ["environment X", "hosts"]
 
 
 @pytest.mark.parametrize(("link", "obstacles"), [(1e9, 0), (5e8, 1)])

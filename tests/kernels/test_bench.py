@@ -199,7 +199,7 @@ def test_verdict_is_the_worst_outcome(aggregate, case, expected):
 
 def test_aggregate_is_the_geometric_mean_over_the_cases_of_a_pair():
     (aggregate, _), _ = judge({"first": [2.0] * 12, "second": [8.0] * 12})
-    assert aggregate.median == pytest.approx(4.0)
+    assert aggregate.middle == pytest.approx(4.0)
 
 
 def test_interval_contains_the_true_median_as_often_as_it_claims():
@@ -208,7 +208,7 @@ def test_interval_contains_the_true_median_as_often_as_it_claims():
     covered = sum(found.low <= 1 <= found.high for found in intervals)
     # 95 % of 200, less 2 % for the few pairs and four standard deviations of a binomial distribution
     assert covered >= 174
-    assert all(found.low <= found.median <= found.high for found in intervals)
+    assert all(found.low <= found.middle <= found.high for found in intervals)
 
 
 # --- pairs --------------------------------------------------
