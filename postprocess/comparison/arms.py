@@ -72,6 +72,7 @@ def explained(plan: Plan, fact: str, values: dict[str, set[str]]) -> bool:
 
 
 def may_change(plan: Plan, name: str, fact: str) -> bool:
+    """Whether a field of an arm, or of the first one, may change a fact."""
     if name == CONTROL:
         return False
     arm, first = plan.arm(name), plan.arm(plan.first)
