@@ -5,12 +5,13 @@ partition."""
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import fixture, parameter, run_after, variable
+from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 from reframe.core.exceptions import SanityError
 
 from coffeecup.postprocess import reframe_version  # noqa: F401
+from coffeecup.postprocess.benchmarks.benchmark import ROLLING
 
-from . import devices, sizes
+from . import batch, devices, sizes
 from .base import KernelCheck
 from .build import kernel_build
 from .loop_options import LoopOptions
@@ -21,6 +22,7 @@ OF_A_SWEEP = ["--patterns", "ring,random,ping_pong", "--random-patterns", "1", "
 OF_A_SWEEP += ["--methods", "nonblocking,blocking"]
 SWEEP = "sweep"  # the tag of checks that look for slow nodes
 FEWEST_NODES = 3  # two nodes have no peers to compare with
+PENDING_SECONDS = 10  # of a job on idle nodes, with Slurm's own delays
 TOO_SMALL = {}  # why a test case of this session failed for its time budget, by its name, partition and environment
 
 
@@ -35,14 +37,16 @@ class b_eff(LoopOptions, KernelCheck):
     """b_eff and the detail under it.
 
     `-S b_eff.sweep=yes` looks for slow nodes: one process on each node of the size, and of the patterns only as many as
-    b_eff requires, so that most of the time is left for the matchings of nodes. `-S b_eff.memory=KIND,KIND` is its
-    --memory, at the same sizes.
+    b_eff requires, so that most of the time is left for the matchings of nodes. `-P b_eff.nodes=NAME+NAME+...,...` does
+    so on these nodes of Slurm, and only on those that are idle when the job is submitted; `coffeecup nodes --plan`
+    chooses them. `-S b_eff.memory=KIND,KIND` is its --memory, at the same sizes.
     """
 
     descr = "effective bandwidth of MPI communication"
     benchmark = variable(str, value="b_eff")
     sweep = variable(bool, value=False, loggable=True)
     memory = variable(str, value="", loggable=True)
+    nodes = variable(str, value="", loggable=True)
     kernel = fixture(b_eff_build, scope="environment")
     tags = {"communication"}
 
@@ -68,7 +72,23 @@ class b_eff(LoopOptions, KernelCheck):
 
     def requested(self):
         """A sweep measures some of the patterns only."""
-        return super().requested() | ({"processes_per_node": "", "sweep": "yes"} if self.sweep else {})
+        of_sweep = {"processes_per_node": "", "sweep": "yes"} if self.sweep else {}
+        return super().requested() | of_sweep | ({ROLLING: "yes"} if self.nodes else {})
+
+    @run_before("run")
+    def run_on_idle_nodes(self):
+        """Never waits: ReFrame cancels a job that another one anticipated."""
+        if not self.nodes:
+            return
+        idle = batch.slurm_idle(f"--nodes={self.nodes.replace('+', ',')}")
+        self.skip_if(len(idle) < FEWEST_NODES, f"of the nodes {self.nodes}, {len(idle)} are idle now")
+        self.job.pin_nodes = idle
+        self.num_tasks = self.num_processes = len(idle)
+        self.max_pending_time = PENDING_SECONDS
+
+    def _never_started(self):
+        self.skip_if(self.nodes, f"the nodes {self.nodes} were not idle any more")
+        return super()._never_started()
 
     @run_after("setup")
     def fail_again_if_the_budget_is_too_small(self):

@@ -120,6 +120,13 @@ def slurm_fields(description):
     return dict(re.findall(r"(\w+)=(\S*)", description))
 
 
+def slurm_idle(*options):
+    """Names of the nodes on which a job would start now, of those that these options of sinfo select. Nodes that save
+    power, are reserved or planned for another job are not idle."""
+    printed = ask("sinfo", "--noheader", "--Node", "--responding", "--format=%N %t", *options) or ""
+    return sorted({name for name, state in map(str.split, printed.splitlines()) if state == "idle"})
+
+
 def slurm_cores(node):
     """Cores of a node that jobs may use."""
     return int(node["Sockets"]) * int(node["CoresPerSocket"]) - int(node.get("CoreSpecCount", 0))

@@ -17,6 +17,9 @@ from coffeecup.postprocess.logs.format import LogFormat
 VARIANT, STANDARD = "variant", "standard"
 
 
+ROLLING = "rolling"  # in the variant of tests that examine some idle nodes of a partition
+
+
 class Better(StrEnum):
     """Which direction of a metric is an improvement. NEITHER: a change is shown and is never a regression. UNKNOWN: a
     metric of another test, of which nothing states it: a change may be a regression."""

@@ -2,7 +2,10 @@
 """`coffeecup nodes`: which nodes are slow, over sessions."""
 
 import shlex
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +18,8 @@ from coffeecup.postprocess.show.words import counted, printable
 if TYPE_CHECKING:
     import pandas as pd
 
+    Tables = tuple[pd.DataFrame, pd.DataFrame]
+
 
 class Format(StrEnum):
     """TEXT for people; SLURM for `scontrol`."""
@@ -23,16 +28,55 @@ class Format(StrEnum):
     SLURM = "slurm"
 
 
+@dataclass(frozen=True)
+class Rolling:
+    """What the mode `rolling` examines tonight."""
+
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PARTITION",
+            help="Print options of ReFrame that examine idle nodes of this partition of Slurm with --mode=rolling: "
+            "suspects again, then those whose examination was longest ago.",
+        ),
+    ] = None
+    node_hours: Annotated[
+        float,
+        typer.Option(metavar="H", callback=options.positive, help="Node hours that --plan may use each night."),
+    ] = 4
+
+    def print_plan(self, table: "pd.DataFrame", found: "pd.DataFrame") -> None:
+        """Of a node_table and its summary. Raises typer.Exit if no group of nodes can be examined now."""
+        from coffeecup.postprocess.benchmarks.benchmark import Form
+        from coffeecup.postprocess.benchmarks.registry import benchmarks
+        from coffeecup.postprocess.history.nodes import short
+        from coffeecup.postprocess.history.rolling import MINUTES, plan
+        from coffeecup.reframe_checks.batch import slurm_idle
+
+        idle, slow = slurm_idle(f"--partition={self.plan}"), found["node"][found["slow"].astype(bool)]
+        table = table.assign(node=table["node"].map(short))
+        groups = plan(table, set(slow.map(short)), idle, self.node_hours, datetime.now(UTC))
+        if not groups:
+            typer.echo(f"coffeecup: nothing to examine: {counted(len(idle), 'node')} of {self.plan} idle", err=True)
+            raise typer.Exit(3)
+        named = ",".join("+".join(group) for group in groups)
+        for name in (name for name, benchmark in benchmarks().items() if Form.SWEEP in benchmark.forms):
+            size, limit = f"-S {name}.num_nodes={len(groups[0])}", f"-S {name}.time_limit={MINUTES}m"
+            typer.echo(f"{size} {limit} -P {name}.nodes={named}")
+
+
 @exit_codes(
     {
         0: "no node is confirmed to be slow",
         1: "a node is confirmed to be slow, or two runs that hang name the same nodes",
         2: USAGE,
+        3: "--plan: fewer than three nodes are idle, or the budget of this night is used up",
     }
 )
 @expanded()
 def nodes(
     selection: Selection,
+    rolling: Rolling,
     last: Annotated[
         int, typer.Option(metavar="N", min=1, help="Newest sessions of a test from which a node's effect is computed.")
     ] = 10,
@@ -52,18 +96,18 @@ def nodes(
 ) -> None:
     """List slow nodes, and slow servers of files: how slow compared with their peers, since when, and how often they
     were suspected; and the nodes of runs that hang."""
-    from coffeecup.postprocess.history import node_figures
     from coffeecup.postprocess.history.nodes import as_servers, hangs, node_table, over_sessions, server_table, summary
     from coffeecup.postprocess.reports.changes import hang_line
-    from coffeecup.postprocess.show.tables import csv_text
 
-    if as_json and form != Format.TEXT:
-        raise typer.BadParameter("choose one of --json and --format")
+    if (as_json, form != Format.TEXT, rolling.plan is not None).count(True) > 1:
+        raise typer.BadParameter("choose one of --json, --format and --plan")
     entries = known_entries(acknowledged)
     cases, values = selection.tables(entries=entries)
     chosen = selection.tests_in(cases)
     table = node_table(values, entries)
     found = summary(table, chosen, last)
+    if rolling.plan is not None:
+        return rolling.print_plan(table, found)
     of_servers = server_table(values)
     servers = over_sessions(of_servers, last)
     hung = hangs(chosen)
@@ -76,11 +120,20 @@ def nodes(
         typer.echo("\n".join([*overview(found, every), *overview_of_servers(as_servers(servers), every)]))
         typer.echo("".join(f"{hang_line(row)}\n" for row in hung.to_dict("records")), nl=False)
     if figures:
-        drawn = [*node_figures.figures(table, found), *node_figures.figures(of_servers, servers, "server")]
-        write_figures(figures, [("coffeecup", figure) for figure in drawn])
-        write_text(figures / "coffeecup-nodes.csv", csv_text(found))
-        write_text(figures / "coffeecup-servers.csv", csv_text(as_servers(servers)))
+        write_all(figures, (table, found), (of_servers, servers))
     raise typer.Exit(1 if found["confirmed_now"].any() or hung["again"].any() else 0)
+
+
+def write_all(folder: Path, of_nodes: "Tables", of_servers: "Tables") -> None:
+    """Figures and tables, of a node_table and a server_table, each with its summary."""
+    from coffeecup.postprocess.history import node_figures
+    from coffeecup.postprocess.history.nodes import as_servers
+    from coffeecup.postprocess.show.tables import csv_text
+
+    drawn = [*node_figures.figures(*of_nodes), *node_figures.figures(*of_servers, "server")]
+    write_figures(folder, [("coffeecup", figure) for figure in drawn])
+    write_text(folder / "coffeecup-nodes.csv", csv_text(of_nodes[1]))
+    write_text(folder / "coffeecup-servers.csv", csv_text(as_servers(of_servers[1])))
 
 
 def drains(found: "pd.DataFrame") -> list[str]:
@@ -104,7 +157,8 @@ def overview(found: "pd.DataFrame", every: bool) -> list[str]:
 
     if found.empty:
         return ["No selected session examined nodes: see docs/nodes.md for the tests that do, on three or more nodes."]
-    known = found["since"].notna() | found["slow"].astype(bool) | found["suspected"].gt(0) | found["failed"].gt(0)
+    known = found["since"].notna() | found["slow"].astype(bool) | found["failed"].gt(0)
+    known |= found["suspected"].gt(0) & ~found["rolling"].astype(bool)
     count = counted(found[["system", "node"]].drop_duplicates().shape[0], "node")
     shown = found if every else found[known]
     rest = [] if every or len(shown) else ["None was suspected, and none took part in a failed job."]

@@ -3,7 +3,7 @@
 it took part; and the same of servers of files, which nothing confirms.
 
 Two kinds of tests know it: those that examined the nodes of a run (benchmarks.nodes.stored), and those that
---distribute runs on every node.
+--distribute runs on every node. Of the former, rolling ones examine some nodes each night (history.rolling).
 """
 
 from collections import Counter
@@ -14,24 +14,35 @@ import numpy as np
 import orjson
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.benchmarks.benchmark import ROLLING, Better
+from coffeecup.postprocess.history import rolling
 from coffeecup.postprocess.history.cases import FAILURES
 from coffeecup.postprocess.history.node_kinds import kinds
 from coffeecup.postprocess.history.site_files import Entry, Replacement
 from coffeecup.postprocess.show.words import counted
-from coffeecup.postprocess.statistics.nodes import CONDITION, FIRST, SECOND, SECONDS, SLOWER, UNIT, effects
+from coffeecup.postprocess.statistics.nodes import (
+    CONDITION,
+    FALSE_SUSPICION,
+    FIRST,
+    SECOND,
+    SECONDS,
+    SLOWER,
+    UNIT,
+    effects,
+)
 
 LAST = 10  # sessions that tell how fast a node is now
 SAME = ["system", "partition", "environ", "benchmark", "processes", "settings"]  # what makes tests comparable
-COLUMNS = ["session", "session_time", "system", "test", "node", "ratio", "high", "suspected", "confirmed"]
+COLUMNS = ["session", "session_time", "system", "test", "node", "ratio", "high", "suspected", "confirmed", "group"]
 OF_NODE = ["ratio", "low", "high", "kind", "of_all", "slow", "sessions", "suspected", "confirmed", "since"]
-OF_NODE += ["confirmed_now", "last_examined", "absent"]
+OF_NODE += ["confirmed_now", "last_examined", "absent", "rolling"]
 
 
 def node_table(values: pd.DataFrame, entries: Iterable[Entry] = ()) -> pd.DataFrame:
     """A row per session, test and node, by time: its `ratio` to its peers, the `high` end of the ratio's interval, and
-    whether it was `suspected` or `confirmed`. `values` are the selected rows of the history table. Full and short names
-    are the same node. Of a node that was replaced by the `entries` of the site's file, only sessions since then."""
+    whether it was `suspected` or `confirmed`; in a rolling examination, the `group` with which it was compared, empty
+    otherwise. `values` are the selected rows of the history table. Full and short names are the same node. Of a node
+    that was replaced by the `entries` of the site's file, only sessions since then."""
     found = one_name(pd.concat([examined(values.drop_duplicates("case")), distributed(values)]))
     for entry in entries:
         if isinstance(entry, Replacement):
@@ -58,7 +69,14 @@ def name_of(row: dict) -> str:
     """A test as its users know it."""
     options = f" ({row['settings']})" if row["settings"] else ""
     where = f"{row['system']}:{row['partition']}+{row['environ']}"
+    if is_rolling(row):
+        return f"{row['benchmark']} on idle nodes of {where}"
     return f"{row['benchmark']} on {counted(row['processes'], 'process')} of {where}{options}"
+
+
+def is_rolling(row: dict) -> bool:
+    """Whether a test case belongs to a rolling examination."""
+    return f"{ROLLING}=yes" in row["settings"].split()
 
 
 def examined(cases: pd.DataFrame, servers: bool = False) -> pd.DataFrame:
@@ -72,9 +90,10 @@ def rows_of(cases: pd.DataFrame, servers: bool) -> Iterator[tuple]:
         effect = orjson.loads(row["node_effects"])
         effect = effect.get("servers", {}) if servers else effect
         where = row["session"], row["session_time"], row["system"], name_of(row)
+        group = row["case"] if is_rolling(row) else ""
         for node, (ratio, _, high, *_) in effect.get("values", {}).items():
             named = node in effect.get("suspects", ()), node in effect.get("confirmed", ())
-            yield *where, node, ratio or nan, (ratio and high) or nan, *named
+            yield *where, node, ratio or nan, (ratio and high) or nan, *named, group
 
 
 def distributed(values: pd.DataFrame) -> pd.DataFrame:
@@ -90,6 +109,7 @@ def distributed(values: pd.DataFrame) -> pd.DataFrame:
         high=nan,
         suspected=False,
         confirmed=False,
+        group="",
     )
     return rows[alike.transform("size") > 2][COLUMNS]
 
@@ -104,7 +124,9 @@ def over_sessions(table: pd.DataFrame, last: int = LAST, several_kinds: bool = F
     two sessions after each other since then that did not, NaT without one; `confirmed_now` is whether the newest one
     confirmed it.
     `last_examined` is when the newest session that examined it began. `absent` counts the test's sessions since then;
-    after `last` of them nothing is known of the node today, and it is neither suspected nor confirmed."""
+    after `last` of them nothing is known of the node today, and it is neither suspected nor confirmed.
+    Of rolling examinations the `last` sessions are those of each node, `absent` counts how often it could have been
+    examined, and only nodes that are `slow` have a `since` and can be `confirmed_now`."""
     found = [
         of_test(rows, last, several_kinds).assign(system=str(system), test=str(test))
         for (system, test), rows in table.groupby(["system", "test"])
@@ -121,33 +143,39 @@ def summary(table: pd.DataFrame, cases: pd.DataFrame, last: int = LAST) -> pd.Da
 
 def as_servers(found: pd.DataFrame) -> pd.DataFrame:
     """A server_table over_sessions without what only nodes have."""
-    return found.drop(columns=["confirmed", "confirmed_now", "kind", "of_all", "last_examined", "absent"]).rename(
-        columns={"node": "server"}
-    )
+    return found.drop(
+        columns=["confirmed", "confirmed_now", "kind", "of_all", "last_examined", "absent", "rolling"]
+    ).rename(columns={"node": "server"})
 
 
 def of_test(rows: pd.DataFrame, last: int, several_kinds: bool) -> pd.DataFrame:
     names = sorted(set(rows["node"]))
-    of_kind = kinds(rows)[names] if several_kinds else pd.Series(0, names)
+    rolls = bool((rows["group"] != "").all())
+    of_kind = kinds(rows)[names] if several_kinds and not rolls else pd.Series(0, names)
     newest = rows["session_time"].rank(method="dense", ascending=False)
-    now = rows[(newest <= last) & (rows["ratio"] > 0)]
+    now = rows[(rolling.newest_of_each(rows, last) if rolls else newest <= last) & (rows["ratio"] > 0)]
     number = now["node"].map({name: number for number, name in enumerate(names)})
     times = pd.DataFrame(
-        {UNIT: now["session"], CONDITION: "", FIRST: number, SECOND: number, SECONDS: 1 / now["ratio"]}
+        {UNIT: now["session"], CONDITION: now["group"], FIRST: number, SECOND: number, SECONDS: 1 / now["ratio"]}
     )
     unknown = pd.DataFrame({"ratio": nan, "low": nan, "high": nan, "level": 1.0, "suspect": False}, range(len(names)))
-    effect = effects(times, len(names), kinds=[str(kind) for kind in of_kind]).nodes if len(times) else unknown
-    level = rows["node"].map(dict(zip(names, np.minimum(effect["level"], 1))))
+    chance = rolling.by_chance(rows) if rolls else (FALSE_SUSPICION, 0.0)
+    found = effects(times, len(names), *chance, kinds=[str(kind) for kind in of_kind]).nodes if len(times) else unknown
+    level = rows["node"].map(dict(zip(names, np.minimum(found["level"], 1))))
     for_kind = rows["high"].fillna(rows["ratio"]) / level < SLOWER
     named = rows.assign(**{name: rows[name] & ((level == 1) | for_kind) for name in ("suspected", "confirmed")})
-    absent = (newest - 1).groupby(rows["node"]).min().astype(int)
-    counts = pd.DataFrame([of_node(named[named["node"] == name], absent[name], last) for name in names])
+    absent = rolling.missed(rows) if rolls else (newest - 1).groupby(rows["node"]).min().astype(int)
+    counts = pd.DataFrame([of_node(own, absent[name], last) for name, own in named.groupby("node")])
+    if rolls:
+        counts["since"] = counts["since"].where(found["suspect"])
+        counts["confirmed_now"] &= found["suspect"]
     return counts.assign(
         node=names,
         kind=of_kind.to_numpy(),
-        of_all=effect["level"],
-        slow=effect["suspect"],
-        **{name: effect[name] for name in ("ratio", "low", "high")},
+        of_all=found["level"],
+        slow=found["suspect"],
+        rolling=rolls,
+        **{name: found[name] for name in ("ratio", "low", "high")},
     )
 
 

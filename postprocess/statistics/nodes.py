@@ -54,12 +54,14 @@ def effects(
     times: pd.DataFrame,
     nodes: int,
     false_suspicion: float = FALSE_SUSPICION,
+    exceeding: float = 0.0,
     varied: bool = False,
     kinds: Sequence[str] | None = None,
 ) -> Effects:
     """The effect of each of `nodes` nodes. `false_suspicion` is the probability that chance makes any of them a
-    suspect; `varied`, whether a node's effect may differ between units, as between requests of different sizes. `kinds`
-    has the kind of each node; without it, all are of the same.
+    suspect; `exceeding`, the least share of times that noise makes slow, where it is known; `varied`, whether a node's
+    effect may differ between units, as between requests of different sizes. `kinds` has the kind of each node; without
+    it, all are of the same.
 
     `times` has the columns COLUMNS: `seconds` that the nodes `first` and `second` (the same one twice for a node's own
     time) needed in a loop of `unit` (a matching: its loops follow each other, so one disturbance may affect them all)
@@ -76,7 +78,7 @@ def effects(
         units = of_units(pairs, effect)
         effect = fitted(*by_node(units, nodes), of_kind)
         effect -= np.nanmedian(effect)
-    return judged(effect, of_units(pairs, effect), of_kind, false_suspicion, VARIED if varied else inf)
+    return judged(effect, of_units(pairs, effect), of_kind, (false_suspicion, exceeding), VARIED if varied else inf)
 
 
 def second_ratio(suspect: np.ndarray, good: np.ndarray) -> float:
@@ -153,13 +155,17 @@ def levels(effect: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.nan_to_num(np.where(alone, 0.0, level)), alone & (len(effect) >= FEWEST)
 
 
-def judged(effect: np.ndarray, units: pd.DataFrame, kinds: np.ndarray, false_suspicion: float, most: float) -> Effects:
+def judged(
+    effect: np.ndarray, units: pd.DataFrame, kinds: np.ndarray, chance: tuple[float, float], most: float
+) -> Effects:
     """Suspects are slower by the interval of their effect, slow more often than the run's noise explains, and slow with
     every partner: a shared link is slow with those beyond it only. Of times of single nodes, each node's contradict
-    itself alone. A unit is fast by half of the effect, of which at most `most` counts."""
+    itself alone. A unit is fast by half of the effect, of which at most `most` counts. `chance` are false_suspicion and
+    exceeding of effects()."""
     level, alone = levels(effect, kinds)
     rest = units["time"].to_numpy() - explained(units, effect)
-    exceeding = float(((rest > -log(SLOWER)).sum() + 1) / (len(rest) + 2))
+    false_suspicion, known = chance
+    exceeding = max(known, float(((rest > -log(SLOWER)).sum() + 1) / (len(rest) + 2)))
     values, partners = by_node(units, len(effect))
     met = np.isfinite(values).sum(axis=1)
     values[~own_units(effect, values, partners, kinds)] = nan

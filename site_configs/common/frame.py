@@ -38,6 +38,7 @@ MODES = {
     "acceptance": in_form("official"),
     "maintenance": [*in_form("official"), "--tag=one_node|largest"],
     "nodes": [*in_form("sweep"), "--tag=sweep", "--tag=largest"],
+    "rolling": [*in_form("sweep"), "--tag=sweep"],
 }
 
 

@@ -67,6 +67,7 @@ RUNS = [
     ("nodes", 0, ["steady.db"]),
     ("nodes", 1, ["slow_node.db"]),
     ("nodes", 2, ["steady.db", "--last", "0"]),
+    ("nodes", 3, ["steady.db", "--plan", "debug"]),
     ("plan", 0, ["constant.db", "--minutes", "1"]),
     ("plan", 1, ["constant.db", "--minutes", "0.9"]),
     ("plan", 2, ["constant.db", "--minutes", "1", "--nights", "3"]),

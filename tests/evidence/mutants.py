@@ -42,6 +42,7 @@ MUTATED = {
     "postprocess/history/explanations.py": ("test_events_of_nodes.py",),
     "postprocess/history/node_kinds.py": ("test_node_life.py",),
     "postprocess/history/nodes.py": ("test_nodes_history.py",),
+    "postprocess/history/rolling.py": ("test_rolling.py",),
     "postprocess/history/noise.py": ("test_plan.py",),
     "postprocess/history/plan.py": ("test_plan_choice.py",),
     "postprocess/history/power.py": ("test_plan.py",),

@@ -64,6 +64,7 @@ def named(slow, confirmed=(), names=("x0.cluster", "x1.cluster", "x9.cluster"), 
             1.0,
             number in slow.get(name, ()),
             number in confirmed,
+            "",
         )
         for number in examined
         for name in names

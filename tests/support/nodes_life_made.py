@@ -5,6 +5,8 @@ import numpy as np
 import pandas as pd
 from sessions_made import night
 
+from coffeecup.postprocess.history.nodes import COLUMNS
+
 NODES, NIGHTS = [f"x{number}" for number in range(24)], 20
 SUSPECT = 0.95
 
@@ -26,6 +28,5 @@ def of(speeds, nights=NIGHTS, noise=0.01):
         effects = life(speeds(number), noise=noise, seed=number)
         for name, (ratio, _, high, *_) in effects["values"].items():
             named = name in effects["suspects"]
-            rows.append((str(number), night(number), "cluster", "b_eff", name, ratio, high, named, named))
-    columns = ["session", "session_time", "system", "test", "node", "ratio", "high", "suspected", "confirmed"]
-    return pd.DataFrame(rows, columns=columns)
+            rows.append((str(number), night(number), "cluster", "b_eff", name, ratio, high, named, named, ""))
+    return pd.DataFrame(rows, columns=COLUMNS)
