@@ -56,7 +56,7 @@ class b_eff(LoopOptions, KernelCheck):
             self.executable_opts += OF_A_SWEEP
             self.processes_per_node = 1
             self.fewest_nodes = FEWEST_NODES
-            self.tags |= {SWEEP}
+            self.tags |= {SWEEP, *([ROLLING] if self.num_nodes else [])}  # ReFrame filters before it applies -P
         self.executable_opts += self.options_of("memory")
 
     def facts_of_the_partition(self):

@@ -38,7 +38,7 @@ MODES = {
     "acceptance": in_form("official"),
     "maintenance": [*in_form("official"), "--tag=one_node|largest"],
     "nodes": [*in_form("sweep"), "--tag=sweep", "--tag=largest"],
-    "rolling": [*in_form("sweep"), "--tag=sweep"],
+    "rolling": [*in_form("sweep"), "--tag=rolling"],  # nothing without a plan: see docs/rolling.md
 }
 
 
