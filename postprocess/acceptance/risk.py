@@ -58,7 +58,6 @@ class Simulation:
     """Acceptances of a contract, drawn once: the same ones are judged at each true value."""
 
     contract: Contract
-    assumed: Assumed
     drawn: Drawn = field(repr=False)
     refused: np.ndarray = field(repr=False)  # runs that were refused before enough counted (draws,)
 
@@ -106,7 +105,7 @@ def simulation(contract: Contract, assumed: Assumed) -> Simulation:
     rng = np.random.default_rng([assumed.seed, len(tests), 1])
     needed = sum(map(runs_of, tests))
     refused = rng.negative_binomial(needed, 1 - assumed.refused, assumed.draws) if assumed.refused else None
-    return Simulation(contract, assumed, drawn, np.zeros(assumed.draws, dtype=int) if refused is None else refused)
+    return Simulation(contract, drawn, np.zeros(assumed.draws, dtype=int) if refused is None else refused)
 
 
 def true_value(clause: Clause, percent: float) -> float:

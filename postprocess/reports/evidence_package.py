@@ -136,6 +136,11 @@ def verify_package(path: Path, contract_sha256: str | None, command: str) -> Ver
             because = f": {'; '.join(list(reasons)[:3])}" if reasons else ""
             raise PackageError(f"its evidence does not prove its result: {difference}{because}")
         remarks = list(check_page(page, stated, found, bag))
+        bill = [page.with_name(stated["software_bill"]["file"])] if stated["software_bill"] else []
+        results = [page, page.with_suffix(".json"), page.with_suffix(".pdf"), *bill]
+        used = {file for _, file in payload(found, results)}
+        for file in sorted({file for file in (bag / DATA).rglob("*") if file.is_file()} - used):
+            raise PackageError(f"{file.relative_to(bag)} is no part of this acceptance")
     return Verified(found, stated, remarks)
 
 
@@ -160,9 +165,20 @@ def unpacked(path: Path, folder: Path) -> Path:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 if content := archive.extractfile(member):
                     file.write_bytes(content.read())
+            check_end(path, members[-1])
     except (tarfile.TarError, EOFError) as error:
         raise PackageError(f"it is cut off, or no package of evidence: {error}") from None
     return folder / tops.pop()
+
+
+def check_end(path: Path, last: tarfile.TarInfo) -> None:
+    """Zeros follow the last file, as many as tar writes: some readers would go on to what is behind them."""
+    end = last.offset_data + -(-last.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+    padded = -(-(end + 2 * tarfile.BLOCKSIZE) // tarfile.RECORDSIZE) * tarfile.RECORDSIZE
+    with path.open("rb") as file:
+        file.seek(end)
+        if path.stat().st_size != padded or any(file.read()):
+            raise PackageError("it is cut off, or something follows its last file")
 
 
 def check_manifests(bag: Path) -> None:
@@ -224,5 +240,7 @@ def check_page(page: Path, stated: dict, found: Acceptance, bag: Path) -> Iterat
         raise PackageError(f"{page.name} is not the page of the result {result.name}")
     if (bill := stated["software_bill"]) and file_sha256(bag / RESULT / bill["file"]) != bill["sha256"]:
         raise PackageError(f"{bill['file']} is not the bill that the result states")
+    if page.with_suffix(".pdf").is_file():
+        yield "The PDF was not compared with the page: read the page."
     if found.contract.signers is None:
         yield "Nothing is signed: this shows that the files fit together, not who made them."

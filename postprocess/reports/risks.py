@@ -44,7 +44,7 @@ def text(contract: Contract, assumed: Assumed, chances: list[Chance]) -> str:
     for name in dict.fromkeys(chance.name for chance in chances):
         row = [chance for chance in chances if chance.name == name]
         table.add_row(printable(name or WHOLE), *(percent(chance.value) for chance in row))
-        table.add_row("", *(f"{percent(low)}-{percent(high)}" for low, high in (chance.interval for chance in row)))
+        table.add_row("", *("-".join(map(percent, chance.interval)).replace("100.0", "100") for chance in row))
         if any(clause.name == name and clause.sequential for clause in contract.clauses):
             table.add_row("  mean runs", *(f"{chance.runs:.1f}" for chance in row))
     lines = [*map(printable, assumptions(assumed, contract)), *summary(chances)]

@@ -159,6 +159,7 @@ def milder_contract(bag):
         (better_result, "and the package states"),
         (better_page, "a.html is not the page of the result a.json"),
         (milder_contract, "the contract was changed after this acceptance had begun"),
+        (lambda bag: (bag / "data/more").write_text("approved"), "data/more is no part of this acceptance"),
     ],
 )
 def test_a_forgery_with_right_hashes_is_refused(packed, tmp_path, change, reason):
@@ -197,6 +198,21 @@ def test_a_package_that_is_cut_off_is_refused(packed, tmp_path, part):
     done = verified(tmp_path / "cut.tar")
     assert done.exit_code == 2
     assert "it is cut off" in said(done) or "was altered" in said(done) or "is missing" in said(done)
+
+
+@pytest.mark.parametrize("end", [lambda content: content[:-512], lambda content: 2 * content])
+def test_a_package_ends_where_its_files_end(packed, tmp_path, end):
+    """`tar --ignore-zeros` would go on to a second archive behind the first."""
+    (tmp_path / "other.tar").write_bytes(end((packed / "evidence.tar").read_bytes()))
+    done = verified(tmp_path / "other.tar")
+    assert done.exit_code == 2
+    assert "it is cut off, or something follows its last file" in said(done)
+
+
+def test_a_pdf_that_cannot_be_compared_is_named(packed, tmp_path):
+    done = verified(changed(packed, tmp_path, lambda bag: (bag / "data/result/a.pdf").write_text("")))
+    assert done.exit_code == 0
+    assert "The PDF was not compared with the page" in said(done)
 
 
 def test_links_are_refused(packed, tmp_path):

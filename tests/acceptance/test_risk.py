@@ -85,6 +85,12 @@ def test_refused_runs_count_as_the_contract_says(allowed, expected):
     assert found["bandwidth", 0.0].value == 1
 
 
+def test_the_same_seed_draws_the_same_refused_runs_and_all_repetitions_are_needed():
+    first, again = (chances(agreed(NAIVE, refused_runs=0), Stated(0.05), refused=0.2) for _ in range(2))
+    assert first == again
+    assert first["bandwidth", 0.0].runs == 3
+
+
 def test_relations_count_for_the_whole_contract():
     other = replace(CLAUSE, name="other", processes=2)
     ratio = Relation("same", "ratio", ("bandwidth", "other"), 1.0, None)
@@ -142,6 +148,14 @@ def test_ninety_nights_without_a_failure_leave_a_risk():
     low, high = chances(agreed(NAIVE), noise)["bandwidth", 0.0].interval
     assert low == pytest.approx(30 / (30 + 1.959964**2))  # Wilson's of 30 of 30
     assert high == pytest.approx(1)
+
+
+def test_ninety_nights_of_which_half_fail_are_as_many_trials():
+    """Wilson's interval of 45 of 90, up to the noise of the draws."""
+    one = replace(NAIVE, repetitions=1)
+    noise = recorded(table([900.0, 1100.0] * 45), [[one]], "a table")
+    chance = chances(agreed(one), noise)[None, 0.0]
+    assert chance.interval == pytest.approx((0.3990, 0.6010), abs=0.05)
 
 
 def test_the_history_tells_the_noise_of_other_places_and_says_so(tmp_path):

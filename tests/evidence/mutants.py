@@ -19,9 +19,11 @@ MUTATED = {
     "postprocess/acceptance/baseline.py": ("test_baseline.py",),
     "postprocess/acceptance/binding.py": ("test_acceptance_of_any_suite.py", "test_binding.py", "test_places.py"),
     "postprocess/acceptance/contract.py": ("test_acceptance_of_any_suite.py", "test_contract.py"),
-    "postprocess/acceptance/evaluation.py": ("test_acceptance_of_any_suite.py", "test_evaluation.py", "test_terms.py"),
+    "postprocess/acceptance/evaluation.py": (
+        *("test_acceptance_of_any_suite.py", "test_evaluation.py", "test_sequential.py", "test_terms.py"),
+    ),
     "postprocess/acceptance/ledger.py": ("test_ledger_lines.py",),
-    "postprocess/acceptance/packages.py": ("test_evidence_package.py",),
+    "postprocess/acceptance/packages.py": ("test_software_bill.py",),
     "postprocess/acceptance/plan.py": ("test_contract_plan.py",),
     "postprocess/acceptance/relations.py": ("test_contract.py", "test_terms.py"),
     "postprocess/acceptance/risk.py": ("test_risk.py",),

@@ -29,7 +29,7 @@ from coffeecup.postprocess.history.comparable import changed_units, same_unit
 from coffeecup.postprocess.history.levels import Shift
 from coffeecup.postprocess.history.standing import newest, scaling, standing, trend, verdict
 from coffeecup.postprocess.history.suspicions import suspicions
-from coffeecup.postprocess.history.table import case_table, history_table
+from coffeecup.postprocess.history.table import SERIES, case_table, history_table
 from coffeecup.postprocess.sessions.files import read_reports
 
 LOWER = Rule(Better.LOWER)
@@ -280,3 +280,17 @@ def test_a_latency_is_suspected_if_it_grows(tmp_path, last, suspect):
 
 def test_a_metric_without_a_direction_is_never_suspected(tmp_path):
     assert suspected(tmp_path, [*[1000.0] * 8, 1.0], "l_max", "MiB") == []
+
+
+def test_a_series_that_cannot_be_suspected_hides_no_other(tmp_path):
+    cases = [case({"l_max": (1.0, "MiB"), "b_eff": (value, "MByte/s")}) for value in [*[1000.0] * 8, 900.0]]
+    found = suspicions(session_values(table_of(tmp_path, each_night(9, lambda n: [cases[n]]))), [])
+    assert list(found["metric"]) == ["b_eff"]
+
+
+@pytest.mark.parametrize(("suspect", "recovered", "left_out"), [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
+def test_what_is_worse_already_is_no_suspicion(tmp_path, suspect, recovered, left_out):
+    values = values_of(tmp_path, nights([*[1000.0] * 8, 900.0]))
+    series = values.groupby(SERIES, sort=False, observed=True).first().reset_index()[SERIES].iloc[0].to_dict()
+    known = SimpleNamespace(series=series, suspect=bool(suspect), recovered=bool(recovered))
+    assert suspicions(values, [known]).empty is bool(left_out)
