@@ -25,7 +25,8 @@
 
 struct node {
     uint64_t number; /* random, to recognise the memory */
-    pid_t launcher;
+    pid_t launcher;  /* what started the first process */
+    bool launches;   /* that it is a launcher */
     int peers, nodes;
     struct peer peer[];
 };
@@ -52,6 +53,26 @@ static struct node *map(int file, size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* Whether a process was given a rank when it was started; also if its environment cannot be read. Only a launcher gives
+ * a rank without having one. MPI_Init does not change what /proc shows. */
+static bool has_rank(pid_t process)
+{
+    static const char *const names[] = {"PMIX_RANK=", "PMI_RANK="};
+    char path[64], *entry = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return true;
+    while (!found && getdelim(&entry, &room, '\0', file) > 0)
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            found |= strncmp(entry, names[i], strlen(names[i])) == 0;
+    free(entry);
+    fclose(file);
+    return found;
+}
+
 /* Rank 0 of a node. Returns the number by which others recognise the memory; 0: there is none. */
 static uint64_t create(int peers)
 {
@@ -65,6 +86,7 @@ static uint64_t create(int peers)
         return 0;
     here.node->number = number;
     here.node->launcher = getppid();
+    here.node->launches = here.node->launcher > 1 && has_rank(getpid()) && !has_rank(here.node->launcher);
     here.node->peers = peers;
     return number;
 }
@@ -332,5 +354,6 @@ bool peers_await_launcher(int milliseconds)
 
 void peers_signal_launcher(int number)
 {
-    send_signal(1, number);
+    if (here.node && here.node->launches)
+        send_signal(1, number);
 }

@@ -83,7 +83,7 @@ bool peers_await_ends(int milliseconds);
 /* Keeper: the same of the process that started this node's first rank. */
 bool peers_await_launcher(int milliseconds);
 
-/* Keeper: sends it a signal. */
+/* Keeper: sends it a signal if it is a launcher; a shell or script that started the run without one gets none. */
 void peers_signal_launcher(int number);
 
 /* Keeper: looks again when the first process of the node is ending, whose files are closed before it has ended. */

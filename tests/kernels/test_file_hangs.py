@@ -5,6 +5,7 @@ kernels of Linux does not end yet keeps nobody waiting."""
 import os
 import signal
 import subprocess
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -16,6 +17,7 @@ from raw_log import read_log
 from coffeecup.postprocess.logs.reader import LogError
 
 SECONDS = 3  # of --hang-after
+IGNORED = 12  # seconds: longer than a keeper waits before it sends SIGTERM, and then SIGKILL
 WORKLOAD = 'repetitions = 100000; single_file = { process_size = "2MiB"; block_size = "4KiB"; read_write = "1:1"; };'
 MOVING = {  # options, and whether the log shows that files are accessed
     "b_eff_io": ("--memory-per-process 64MiB --scheduled-time 600 --partitions 2 --space-limit 200MiB", "measurement"),
@@ -74,3 +76,20 @@ def test_a_frozen_file_system_is_named_with_a_process_and_its_file(openmpi, tmp_
             assert "cannot tell" not in said
         wait_until(lambda: not {other.pid for other in read_processes()} & set(numbers.values()))
         wait_until(lambda: not list(directory.glob(f"{kernel}-*")))
+
+
+def test_a_script_that_started_a_run_without_a_launcher_outlives_it(openmpi, tmp_path):
+    """It is the parent of the process that cannot end. A launcher in its place is ended."""
+    needs("a file system that stops", "fsfreeze")
+    log, after = tmp_path / "log.jsonl", tmp_path / "after"
+    with disk(tmp_path, 1) as directory:
+        options = f"--input 2MiB --repeat 100000 --directory {directory} --log {log} --hang-after {SECONDS}"
+        script = ["sh", "-c", f"{openmpi.bin / 'ftio'} {options}; echo >{after}"]
+        with started(script, lambda: of_kind(log, "repetition"), env=openmpi.environment, cwd=tmp_path) as process:
+            with frozen(directory):
+                wait_until(lambda: records(log)[-1]["record"] == "end")
+                time.sleep(IGNORED)
+                assert process.poll() is None
+            assert process.wait(PATIENCE) == 0
+        wait_until(lambda: not list(directory.glob("ftio-*")))
+    assert records(log)[-1]["status"] == "hung" and after.exists()
