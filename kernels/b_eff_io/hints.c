@@ -74,13 +74,36 @@ static void check_group(const char *path, config_setting_t *group)
     }
 }
 
+/* As a file would state them: a=1,b=2 as hints = ( { set = { a = "1"; b = "2"; }; } ); */
+static void write_out(const char *assignments, char *text)
+{
+    bool in_value = false;
+    text = stpcpy(text, "hints = ( { set = { ");
+    for (const char *next = assignments; *next; next++) {
+        if (*next == '=' && !in_value) {
+            text = stpcpy(text, " = \"");
+            in_value = true;
+        } else if (*next == ',') {
+            text = stpcpy(text, "\"; ");
+            in_value = false;
+        } else {
+            *text++ = *next;
+        }
+    }
+    stpcpy(text, "\"; }; } );");
+}
+
 struct hints *hints_read(const char *path)
 {
     if (!path)
         return NULL;
     size_t bytes;
     char reason[TEXT_LENGTH] = "", *text = allocate(MOST_BYTES + 1, 1);
-    const char *why = rank_in(MPI_COMM_WORLD) == 0 ? input_read(path, MOST_BYTES, text, &bytes) : NULL;
+    const char *why = NULL;
+    if (is_assignment(path))
+        write_out(path, text);
+    else if (rank_in(MPI_COMM_WORLD) == 0)
+        why = input_read(path, MOST_BYTES, text, &bytes);
     if (why)
         snprintf(reason, TEXT_LENGTH, "cannot read the hints file '%s': %s", path, why);
     struct hints *hints = allocate(1, sizeof *hints);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI_Info hints from a file in libconfig's syntax: a list `hints` of groups, each with `set = { name = "value"; ... }`
- * and optionally `method`, `type` and `chunk`, to which it is limited. Later groups override earlier ones. */
+/* MPI_Info hints, as NAME=VALUE,... or from a file in libconfig's syntax: a list `hints` of groups, each with `set = {
+ * name = "value"; ... }` and optionally `method`, `type` and `chunk`, to which it is limited. Later groups override
+ * earlier ones. */
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +10,7 @@
 
 struct hints;
 
-/* Rank 0 reads the file and sends it to all. NULL without a path. Refuses a file that cannot be read or parsed. */
+/* Rank 0 reads the file and sends it to all. NULL without a path. Refuses what cannot be read or parsed. */
 struct hints *hints_read(const char *path);
 void hints_free(struct hints *hints);
 

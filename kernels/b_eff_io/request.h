@@ -35,11 +35,12 @@ struct file_choices {
 #define FILE_OPTIONS(choices)                                                                                         \
     SIZE_OPTION("space-limit", &(choices)->space_limit, INT64_C(1) << 20, INT64_C(1) << 60,                           \
                 "maximum space for all files, which may end patterns early; default: 90 % of the free space"),        \
-        INPUT_OPTION("hints", &(choices)->hints,                                                                      \
-                     "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { " \
-                     "cb_nodes = "                                                                                    \
-                     "\"2\"; }; } );\n"                                                                               \
-                     "        method, type and chunk are optional"),                                                  \
+        INPUT_OPTION(                                                                                                 \
+            "hints", &(choices)->hints, "NAME=VALUE,...|FILE",                                                        \
+            "MPI_Info hints, such as cb_nodes=2; or a file that limits them:\n"                                       \
+            "        hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = "       \
+            "\"2\"; }; } );\n"                                                                                        \
+            "        method, type and chunk are optional"),                                                           \
         FLAG_OPTION(                                                                                                  \
             "check-all", &(choices)->check_all,                                                                       \
             "check every byte that is read, not only the last data of each pattern; the clock is stopped meanwhile"), \

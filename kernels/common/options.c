@@ -28,6 +28,11 @@ static int count_rows(const struct option_row *rows)
     return count;
 }
 
+bool is_assignment(const char *text)
+{
+    return text[strcspn(text, "=/")] == '=';
+}
+
 int64_t parse_size(const char *text)
 {
     static const struct {

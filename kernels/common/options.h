@@ -15,7 +15,8 @@ enum option_kind {
     OPTION_PERCENT, /* int64_t whole percent: "80%"; within [lowest, highest] */
     OPTION_SECONDS, /* double within [lowest, highest] */
     OPTION_TEXT,    /* const char * */
-    OPTION_INPUT,   /* as OPTION_TEXT, the path of a file that the run reads: the log states its SHA-256 */
+    OPTION_INPUT,   /* as OPTION_TEXT, the path of a file that the run reads: the log states its SHA-256; or, where
+                       is_assignment(), what such a file would contain */
     OPTION_LIST     /* uint64_t, one bit per name of `names`: a comma separated list; 0: not set */
 };
 
@@ -51,7 +52,8 @@ struct option_row {
     {name, OPTION_SECONDS, {.seconds = (variable)}, "SECONDS", help, lowest, highest, NULL, 0}
 #define TEXT_OPTION(name, variable, placeholder, help) \
     {name, OPTION_TEXT, {.text = (variable)}, placeholder, help, 0, 0, NULL, 0}
-#define INPUT_OPTION(name, variable, help) {name, OPTION_INPUT, {.text = (variable)}, "FILE", help, 0, 0, NULL, 0}
+#define INPUT_OPTION(name, variable, placeholder, help) \
+    {name, OPTION_INPUT, {.text = (variable)}, placeholder, help, 0, 0, NULL, 0}
 #define LIST_OPTION(name, variable, names, help) \
     {name, OPTION_LIST, {.list = (variable)}, "LIST", help, 0, 0, names, sizeof(char *)}
 #define TABLE_OPTION(option, variable, table, help) \
@@ -91,6 +93,9 @@ const char *options_parse(const struct program *program, int argc, char **argv);
 /* The options in effect, for the log: sizes in bytes, times in seconds, shares in percent, lists as arrays, unset as
  * null. */
 json_t *options_json(const struct option_row *rows);
+
+/* Whether a text is NAME=VALUE and not a path: no '/' comes before its '='. */
+bool is_assignment(const char *text);
 
 /* Parses "64KiB" and the like to bytes; -1 if it is not a size. */
 int64_t parse_size(const char *text);

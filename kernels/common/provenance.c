@@ -251,9 +251,9 @@ static json_t *all_files_json(const char *list, const struct option_row *options
     for (const struct option_row *row = options; row->name; row++) {
         const char *path = row->kind == OPTION_INPUT ? *row->text : NULL;
         char hex[SHA256_HEX_BYTES];
-        if (path)
-            json_array_append_new(files,
-                                  file_json("input", path, strlen(path), sha256_of_file(path, hex) ? hex : NULL));
+        const bool is_hashed = path && sha256_of_file(path, hex);
+        if (path && (is_hashed || !is_assignment(path)))
+            json_array_append_new(files, file_json("input", path, strlen(path), is_hashed ? hex : NULL));
     }
     return files;
 }

@@ -116,6 +116,10 @@ def run_until_decided(runs: Alternation) -> Results:
     """Runs until nothing is left to decide, after the last block at the latest, or until an arm fails again and
     again."""
     run_blocks(runs, runs.plan.pairs, lambda: runs.failing or runs.results.is_over)
+    if runs.failing:
+        say(
+            f"an arm failed {MOST_FAILURES} times, one after the other: fix the cause, and begin in another folder (-o)"
+        )
     found = orjson.dumps(as_object(runs.results), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
     (runs.folder / RESULT).write_bytes(found)
     return runs.results

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result of a comparison: from the logs of its runs to verdicts, and to text and JSON."""
 
+from collections import Counter
 from dataclasses import asdict
 from math import exp, isnan
 from pathlib import Path
@@ -14,9 +15,17 @@ from rich.text import Text
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.comparison.arms import HOSTS, Difference, differences, hosts_of, may_change, not_arrived
+from coffeecup.postprocess.comparison.arms import (
+    ENVIRONMENT,
+    HOSTS,
+    Difference,
+    differences,
+    hosts_of,
+    may_change,
+    not_arrived,
+)
 from coffeecup.postprocess.comparison.plan import CONTROL, Plan, PlanError
-from coffeecup.postprocess.comparison.verdicts import Verdict, in_words, ratios, risk_in_words, verdict
+from coffeecup.postprocess.comparison.verdicts import Verdict, in_words, percent, ratios, risk_in_words, verdict
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, digits, printable
@@ -176,6 +185,36 @@ def medians(results: Results) -> pd.DataFrame:
     return pd.DataFrame(found).rename_axis("metric")
 
 
+def noise(results: Results) -> dict[str, float]:
+    """By how much a run of the first arm and one of the control differ, by metric that is judged: the median fraction
+    over the blocks. Without a metric of which no block has both."""
+    table, first = results.metrics(results.blocks), results.plan.first
+    logs = {name: ratios(table, name, CONTROL, first) for name in (results.judged if results.scores else ())}
+    return {name: exp(np.median(np.abs(values))) - 1 for name, values in logs.items() if len(values)}
+
+
+def noise_in_words(results: Results) -> list[str]:
+    return [f"{metric} by {percent(fraction)} % (median)" for metric, fraction in noise(results).items()]
+
+
+def qualifications(results: Results) -> dict[str, dict[str, int]]:
+    """How many runs of each arm have a qualification, by its key; without the rules of the paper."""
+    found: dict[str, Counter[str]] = {}
+    for (_, arm), score in results.scores.items():
+        for each in score.qualifications[len(score.breaches) :]:
+            found.setdefault(each.key, Counter())[arm] += 1
+    return {key: dict(found[key]) for key in sorted(found)}
+
+
+def without_effect(results: Results) -> list[str]:
+    """The arms that no verdict calls different and whose logs differ from those of the first arm in variables alone."""
+    first, seen = results.plan.first, {each.arm for each in results.verdicts if each.differs}
+    for each in results.differences:
+        if not each.fact.startswith(ENVIRONMENT):
+            seen |= {arm for arm, value in each.values.items() if value != each.values.get(first)}
+    return [arm for arm in results.plan.others if arm in {arm for _, arm in results.scores} - seen]
+
+
 def text(results: Results) -> str:
     """For people at a terminal."""
     plan, runs = results.plan, len(results.scores)
@@ -185,9 +224,13 @@ def text(results: Results) -> str:
         lines += [f"{each.metric}, {in_words(each, plan.first)}" for each in results.verdicts]
         lines += [f"({risk_in_words()})"] if results.verdicts else ["Too few pairs to judge."]
     lines += [f"{run.folder} failed: {run.problem}" for run in results.failed]
-    facts = {each.fact: each.values for each in results.differences}
-    if runs and not facts:
-        lines.append("The logs state no fact in which the arms differed: was a setting ignored?")
+    lines += [f"Two runs of {plan.first} in a block differ in {of_noise}." for of_noise in noise_in_words(results)]
+    if counts := qualifications(results):
+        number = [f"{key} {sum(of_arms.values())}" for key, of_arms in counts.items()]
+        lines.append(f"Qualifications, with the number of runs: {', '.join(number)}.")
+    if silent := without_effect(results):
+        lines.append(f"Beside variables, the logs state no difference of {', '.join(silent)}: was a setting ignored?")
+    facts = {each.fact: {arm: each.values.get(arm, "") for arm in plan.arms} for each in results.differences}
     title = f"Median ratios to the arm {plan.first}, not judged:"
     return laid_out(lines, (title, medians(results)), in_what(facts, "the arms"))
 
@@ -206,6 +249,8 @@ def laid_out(lines: list[str], *tables: tuple[str, pd.DataFrame]) -> str:
 def drawn(rows: pd.DataFrame) -> Table:
     """One line for each index; floats with their digits, all else as text."""
     table = simple_table(*map(str, (rows.index.name, *rows.columns)))
+    for column in table.columns:
+        column.overflow = "fold"
     for name, values in rows.iterrows():
         table.add_row(*map(Text, (str(name), *map(cell, values))))
     return table
@@ -232,6 +277,8 @@ def as_object(results: Results) -> dict:
         "verdicts": [asdict(each) for each in results.verdicts],
         "control": [asdict(each) for each in results.control],
         "differences": [asdict(each) for each in results.differences],
+        "noise": noise(results),
+        "qualifications": qualifications(results),
         "failed": [{"run": run.folder, "problem": run.problem} for run in results.failed],
         "median_ratios": {arm: dict(values) for arm, values in medians(results).items()},
     }

@@ -20,6 +20,7 @@ from coffeecup.postprocess.statistics.pairs import RISK, interval
 DEFAULT = "default"  # the arm without any of the values
 ROUND_BLOCKS = 3  # runs of each value in a round
 BEST, FAILED, WORSE, ALIKE = "the best", "failed", "worse than the best", "not distinguishable from the best"
+HINTS = "--hints "
 STRIPES = {"striping_factor": "-c", "striping_unit": "-S"}  # options of lfs setstripe, by hint
 
 
@@ -34,11 +35,18 @@ def values_of(parameters: Iterable[str]) -> dict[str, str]:
         stated.append([(value, f"{name}={value}") for value in values.split(",")])
     combined = [[*zip(*each)] for each in product(*stated)]
     found = {
-        sub("[^A-Za-z0-9._-]", "-", "-".join(values)).lstrip("._-"): " ".join(settings) for values, settings in combined
+        sub("[^A-Za-z0-9._-]", "-", "-".join(values)).lstrip("._-"): joined(settings) for values, settings in combined
     }
     if len(found) < len(combined) or len(found) < 2 or DEFAULT in found or not all(found):
         raise PlanError(f"--parameter: at least two values are needed, of different names, none of them {DEFAULT!r}")
     return found
+
+
+def joined(settings: Iterable[str]) -> str:
+    """In one text. Kernels take the last --hints only."""
+    hints = [setting.removeprefix(HINTS) for setting in settings if setting.startswith(HINTS)]
+    others = [setting for setting in settings if not setting.startswith(HINTS)]
+    return " ".join([*others, *([HINTS + ",".join(hints)] if hints else [])])
 
 
 def plan_among(settings: dict[str, str], command: list[str], **stated) -> Plan:
@@ -137,12 +145,12 @@ def recommendation(setting: str) -> list[str]:
         lines.append(f"export {name}={value}    in a job script")
         lines.append(f'setenv("{name}", "{value}")    in a module file of Lmod')
     for before, option in zip(["", *arm.options], arm.options):
-        if before == "--hints":
-            key, _, value = option.partition("=")
+        if before != HINTS.strip():
+            lines += [f"the option {option}"] if option != HINTS.strip() else []
+            continue
+        for key, _, value in (hint.partition("=") for hint in option.split(",")):
             lines.append(f"{key} {value}    in the file of hints that ROMIO_HINTS names, or as MPI_Info of the program")
             if key in STRIPES:
                 command = f"lfs setstripe {STRIPES[key]} {value} DIRECTORY"
                 lines.append(f"{command}    for new files of a directory on Lustre")
-        elif option != "--hints":
-            lines.append(f"the option {option}")
     return lines

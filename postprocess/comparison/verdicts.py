@@ -101,7 +101,7 @@ def in_words(found: Verdict, first: str) -> str:
     """The verdict as a sentence without its subject, the arm."""
     against, size = f"{found.arm} beside {first}", found.middle - 1
     if not isfinite(found.high):
-        return f"{against}: cannot tell, nothing is excluded"
+        return f"{against}: cannot tell from {counted(found.pairs, 'pair')}"
     range_ = f"[{percent(found.low - 1)}, {percent(found.high - 1)}]"
     if found.standing is Standing.SAME:
         return f"{against}: no difference above {percent(found.minimum)} % {range_}"

@@ -9,6 +9,7 @@ from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLACK, GREY, Figure
 from coffeecup.postprocess.show.words import counted, digits, named
+from coffeecup.postprocess.statistics.medians import CONFIDENCE
 
 
 def label(row) -> str:
@@ -36,7 +37,8 @@ def scaling(table: pd.DataFrame) -> Figure:
         for number, line in enumerate(lines):
             color, marker = plots.look_of(number)
             joined = "-" if len(line) > 2 else "none"  # two sizes have no course
-            spread = [line["median"] - line["low"], line["high"] - line["median"]]
+            known = line["confidence"] >= CONFIDENCE
+            spread = [each.where(known) for each in (line["median"] - line["low"], line["high"] - line["median"])]
             rate.errorbar(
                 line["processes"],
                 line["median"],
@@ -63,8 +65,8 @@ def scaling(table: pd.DataFrame) -> Figure:
         name=f"{first['benchmark']}-scaling",
         title=f"{named(first['benchmark'], first['metric'])} over the number of processes",
         description=(
-            "Median of the sessions with its interval of confidence, and the bandwidth of a process over that at the "
-            "smallest size. " + "; ".join(summaries) + "."
+            "Median of the sessions, from six on with its interval of 95 %, and the bandwidth of a process over that "
+            "at the smallest size. " + "; ".join(summaries) + "."
         ),
         data=table,
         canvas=drawn,

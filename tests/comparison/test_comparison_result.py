@@ -11,7 +11,7 @@ from logs_made_b_eff_io import b_eff_io_log
 from coffeecup.postprocess.comparison.arms import may_change
 from coffeecup.postprocess.comparison.figures import figures, shares
 from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
-from coffeecup.postprocess.comparison.result import Results
+from coffeecup.postprocess.comparison.result import Results, noise, qualifications, text, without_effect
 
 ARMS = {"usual": Arm(), "other": Arm(environment={"X": "1"})}
 
@@ -74,6 +74,34 @@ def test_nothing_is_decided_if_the_control_differs(tmp_path, link, obstacles):
     assert [each.decided for each in found.verdicts] == [True]
     assert found.holds is not bool(obstacles) and len(found.obstacles) == obstacles
     assert all("usual differs from itself (control beside usual: worse by " in each for each in found.obstacles)
+
+
+@pytest.mark.parametrize(
+    ("host", "link", "silent"), [("node01", 1e9, ["other"]), ("node02", 1e9, []), ("node01", 1.5e9, [])]
+)
+def test_an_arm_whose_variable_has_no_effect_is_named(tmp_path, host, link, silent):
+    """Its logs differ from those of the first arm in the variable alone, and no verdict calls it different."""
+    found = results(pairs=6)
+    for block in range(6):
+        for arm in ("usual", "control"):
+            added(found, tmp_path, block, arm)
+        added(found, tmp_path, block, "other", host, link)
+    assert without_effect(found) == silent
+    assert ("no difference of other: was a setting ignored?" in text(found).replace("\n", " ")) is bool(silent)
+
+
+def test_noise_and_qualifications_of_the_runs_are_stated(tmp_path):
+    """Over links that are faster by 1 and 2 %, and slower by 4 %: the median is the second one, without its sign."""
+    assert noise(results()) == {}
+    found = results(pairs=6)
+    for block, factor in enumerate((1.01, 1 / 1.04, 1.02)):
+        added(found, tmp_path, block, "usual")
+        added(found, tmp_path, block, "control", link=1e9 * factor)
+    usual, control = (found.scores[2, arm].metrics["b_eff"].value for arm in ("usual", "control"))
+    assert noise(found) == {"b_eff": pytest.approx(control / usual - 1)} and control > usual
+    counts = qualifications(found)
+    others = [q.key for q in found.scores[0, "usual"].qualifications if "Not official" not in q.text]
+    assert {key: of_arms["usual"] for key, of_arms in counts.items()} == dict.fromkeys(others, 3) and others
 
 
 def test_nothing_explains_a_difference_of_the_control():

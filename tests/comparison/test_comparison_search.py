@@ -26,6 +26,7 @@ LIMITS = ["1k", "4k", "16k", "64k"]
         (["X=1,2"], {"1": "X=1", "2": "X=2"}),
         (["X=a=b,c"], {"a-b": "X=a=b", "c": "X=c"}),
         (["--hints k=1,2"], {"1": "--hints k=1", "2": "--hints k=2"}),
+        (["--hints k=1,2", "--hints l=3"], {"1-3": "--hints k=1,l=3", "2-3": "--hints k=2,l=3"}),
         (
             ["--seed=1,2", "Y=/a,b"],
             {"a-1": "Y=/a --seed=1", "a-2": "Y=/a --seed=2", "b-1": "Y=b --seed=1", "b-2": "Y=b --seed=2"},
@@ -86,6 +87,9 @@ def test_recommendation_is_what_a_site_can_set():
     ]
     hint, striped = recommendation("--hints striping_factor=8")
     assert hint.startswith("striping_factor 8 ") and striped.startswith("lfs setstripe -c 8 DIRECTORY")
+    hint, wide, striped = recommendation("--hints cb_nodes=2,striping_unit=1048576")
+    assert hint.startswith("cb_nodes 2 ") and wide.startswith("striping_unit 1048576 ")
+    assert striped.startswith("lfs setstripe -S 1048576 DIRECTORY")
     assert recommendation("--seed=2") == ["the option --seed=2"]
 
 

@@ -60,7 +60,7 @@ def test_without_pairs_or_with_too_few_nothing_is_claimed():
     assert not empty.decided and (empty.arm, empty.metric) == ("other", "value")
     assert not few.decided and few.more_pairs is None
     assert (few.low, few.high) == (0, inf)
-    assert in_words(few, "usual") == "other beside usual: cannot tell, nothing is excluded"
+    assert in_words(few, "usual") == "other beside usual: cannot tell from 2 pairs"
 
 
 def test_ratios_are_those_of_blocks_in_which_both_ran():

@@ -26,6 +26,16 @@ def test_hints_reach_the_library_and_the_log(tmp_path, mpich):
     assert with_own[0]["hints"]["romio_ds_read"] == "disable" and with_own[0]["hints"]["cb_buffer_size"] == "1048576"
 
 
+def test_hints_without_a_file(tmp_path, mpich):
+    """They are part of what the log states about its options, so that no file is named as an input."""
+    good(run(mpich, tmp_path, 2, *BRIEF, "--hints cb_buffer_size=1048576,romio_ds_read=disable"))
+    log = read_log(tmp_path / "log.jsonl")
+    for name, value in (("cb_buffer_size", "1048576"), ("romio_ds_read", "disable")):
+        assert {r["hints"][name] for r in log.records["pattern_type"]} == {value}
+    assert {r["hints"] for r in log.records["measurement"]} == {None}
+    assert "input" not in {file["role"] for node in log.records["files"] for file in node["files"]}
+
+
 REFUSED = [
     ("--partitions 2,1", "ascending"),
     ("--partitions 3", "from 1 to 2"),
@@ -36,6 +46,10 @@ REFUSED = [
     ("--space-limit 4MiB", "running every pattern once requires"),
     ("--largest-chunk 2097156", "multiple of 8"),
     ("--directory /no/such/place", "No such file"),
+    ("--hints cb_nodes=2,cb_buffer_size", "syntax error"),
+    ("--hints cb_nodes=", "the hint 'cb_nodes' must be a non-empty text"),
+    ("--hints no=such/hints.cfg,x", "syntax error"),
+    ("--hints ./no=such", "cannot read the hints file './no=such'"),
     ("--hints /dev/zero", "cannot read the hints file '/dev/zero': not a regular file"),
 ]
 HINTS = [

@@ -82,7 +82,7 @@ def test_an_arm_that_fails_twice_ends_the_comparison(compared, tmp_path):
     assert done.exit_code == 1
     assert not found["holds"] and not found["verdicts"]
     assert [failed["run"] for failed in found["failed"]] == ["0001-broken", "0002-broken"]
-    assert "--no-such-option" in found["failed"][0]["problem"]
+    assert "--no-such-option" in found["failed"][0]["problem"] and "begin in another folder" in said(done)
     assert len([*(tmp_path / "runs").glob("0*")]) == 6
 
 

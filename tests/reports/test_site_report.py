@@ -97,6 +97,16 @@ def test_scaling_of_many_places_leaves_room_for_the_panels(table):
     assert len(looks) == 24 and all(panel.get_window_extent().height > 1.5 * drawn.dpi for panel in drawn.axes)
 
 
+@pytest.mark.parametrize(("confidence", "bars"), [(0.949, 0), (0.95, 1)])
+def test_a_scaling_figure_has_only_intervals_of_95_per_cent(table, confidence, bars):
+    """Not that of two sessions, whose range contains the median with 50 %."""
+    line = scaling(table).query("system == 'b'").tail(1)
+    line = line.assign(low=0.9 * line["median"], high=1.1 * line["median"], confidence=confidence)
+    [drawn] = site_figures.scaling(line).canvas.axes[0].containers
+    [bar] = drawn[2]
+    assert sum(len(ends) == 2 and np.isfinite(ends).all() for ends in bar.get_segments()) == bars
+
+
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 

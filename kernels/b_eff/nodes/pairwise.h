@@ -22,7 +22,7 @@ enum { MOST_MATCHINGS = 1000 };
 #define PAIRWISE_OPTIONS(choices)                                                                                     \
     COUNT_OPTION("matchings", &(choices)->matchings, "N", 0, MOST_MATCHINGS,                                          \
                  "random matchings of the nodes, which show slow nodes and do not enter b_eff; 0: none"),             \
-        INPUT_OPTION("node-groups", &(choices)->groups,                                                               \
+        INPUT_OPTION("node-groups", &(choices)->groups, "FILE",                                                       \
                      "groups of nodes, such as those of a leaf switch: a line 'NODE GROUP' for each node. Matchings " \
                      "are first\n"                                                                                    \
                      "        within groups, then across"),                                                           \
