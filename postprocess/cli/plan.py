@@ -111,7 +111,7 @@ def mode_of(selection: Selection, made: "Plan", name: str) -> tuple[dict, list[s
     """The mode that runs the chosen tests, and a remark on what it lacks. Raises BadParameter."""
     from coffeecup.site_configs.common.planned_mode import ModeError, mode
 
-    commands = {session.uuid: session.cmdline for session in selection.sessions}
+    commands = {session.uuid: session.cmdline for session in selection.sessions()}
     with as_usage(ModeError):
         content, unknown = mode(
             name, [(test.name, commands[test.session]) for test in made.choice.tests], made.choice.repeats

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, is_dataclass
 from datetime import UTC, datetime, time
-from functools import cached_property, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,7 +81,6 @@ class Selection:
     benchmark: Annotated[list[str] | None, filter_option("benchmark")] = None
     metric: Annotated[list[str] | None, filter_option("metric")] = None
 
-    @cached_property
     def sessions(self) -> "list[Session]":
         """The sessions. Raises BadParameter if there are none, or if they cannot be read."""
         from coffeecup.postprocess.history.reading import read_sessions
@@ -109,7 +108,7 @@ class Selection:
         from coffeecup.postprocess.history.systems import expecting_systems, with_systems
         from coffeecup.postprocess.history.table import tables
 
-        cases, table = tables(session.columns for session in self.sessions)
+        cases, table = tables(session.columns for session in self.sessions())
         table = table[~in_maintenance(table, entries)]
         if cases.empty:
             raise typer.BadParameter("these sessions contain no test with performance variables")

@@ -5,7 +5,7 @@ history.levels decides where a level ends, history.comparable which values can b
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import erfc, sqrt
 
@@ -131,9 +131,9 @@ def own_rule(series: dict) -> Rule:
     return rule_of(series["benchmark"], series["metric"], series["better"])
 
 
-def ruled(series: pd.DataFrame) -> dict:
-    """What the rule of a series depends on, of its rows of session_values."""
-    return {name: series[name].iat[-1] for name in RULED}
+def ruled(key: Iterable, series: pd.DataFrame) -> dict:
+    """What the rule of a series depends on, of its key, the columns of SERIES, and its rows of session_values."""
+    return dict(zip(SERIES, key)) | {"better": series["better"].iat[-1]}
 
 
 def session_values(table: pd.DataFrame) -> pd.DataFrame:
@@ -279,9 +279,9 @@ class Site:
 def site_of(values: pd.DataFrame, rules: RuleOf = own_rule) -> Site:
     """The levels of every series in a table of session_values. The more series there are, the stronger a change has
     to be, so that the whole table keeps the promise of levels.FALSE_ALARMS."""
-    every = [same_unit(series) for _, series in values.groupby(SERIES, sort=False, observed=True)]
-    judged = [series for series in every if len(series) >= SESSIONS_BEFORE + SESSIONS_AFTER]
-    rule = [rules(ruled(series)) for series in judged]
+    every = [(key, same_unit(series)) for key, series in values.groupby(SERIES, sort=False, observed=True)]
+    every = [(key, series) for key, series in every if len(series) >= SESSIONS_BEFORE + SESSIONS_AFTER]
+    judged, rule = [series for _, series in every], [rules(ruled(key, series)) for key, series in every]
     measured = [without_hosts(series["value"].to_numpy(), series["hosts"].to_numpy()) for series in judged]
     limit, usual = threshold(sum(one.better != Better.NEITHER for one in rule)), usual_correlation(measured)
     smallest, better = np.array([one.smallest_change for one in rule]), np.array([one.sign for one in rule])

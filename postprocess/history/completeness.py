@@ -69,24 +69,33 @@ def outside(sessions: pd.DataFrame, test: pd.DataFrame, entries: Iterable[Entry]
 
 
 def sessions_of(cases: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """System to its sessions in their order: `session_time` and `selection`, by the session's identifier."""
+    """System to its sessions in their order: `session_time`, and a number for each `selection`, by the session's
+    identifier."""
     each = tests_of(cases).groupby(["system", "session"])[["session_time", "selection"]].min()
-    ordered = each.sort_values("session_time", kind="stable")
+    ordered = each.assign(selection=each["selection"].factorize()[0]).sort_values("session_time", kind="stable")
     return {str(system): of_system.droplevel("system") for system, of_system in ordered.groupby(level="system")}
 
 
-def missed(seen: set[str], sessions: pd.DataFrame, once: bool = False) -> list[int]:
-    """Places of the sessions of a system in which something was missed that these sessions had. What was in one session
-    is expected in the others if `once` is set."""
-    places = []
-    for _, alike in sessions.reset_index().groupby("selection"):
-        having = np.flatnonzero(alike["session"].isin(seen))
-        if len(having) < (1 if once else 2):
+def missed(having: Iterable[int], sessions: pd.DataFrame, once: bool = False) -> list[int]:
+    """Places of the sessions of a system in which something was missed that the sessions `having` it (places) show.
+    What was in one session is expected in the others if `once` is set."""
+    seen, selections = np.zeros(len(sessions), dtype=bool), sessions["selection"].to_numpy()
+    found: list[int] = []
+    seen[list(having)] = True
+    by_selection = np.argsort(selections, kind="stable")
+    for alike in np.split(by_selection, np.flatnonzero(np.diff(selections[by_selection])) + 1):
+        places = np.flatnonzero(seen[alike])
+        if len(places) < (1 if once else 2):
             continue
-        usual = np.median(np.diff(having)) if len(having) > 1 else 1
-        if len(alike) - 1 - having[-1] >= usual:
-            places += alike.index[having[-1] + 1 :].tolist()
-    return sorted(places)
+        usual = np.median(np.diff(places)) if len(places) > 1 else 1
+        if len(alike) - 1 - places[-1] >= usual:
+            found += map(int, alike[places[-1] + 1 :])
+    return sorted(found)
+
+
+def places_of(some: Iterable[str], sessions: pd.DataFrame) -> set[int]:
+    """The places of those of these sessions that are among those of a system."""
+    return set(sessions.index.get_indexer(pd.Index(list(some))).tolist()) - {-1}
 
 
 def completeness(
@@ -123,7 +132,7 @@ def of_test(runs: pd.DataFrame, sessions: pd.DataFrame, listed: bool) -> list:
     times, places = sessions["session_time"], sessions.index.get_indexer(pd.Index(runs["session"]))
     last = max(places[runs["measured"]], default=-1)
     failed = set(places[places > last])
-    absent = {place for place in missed(set(runs["session"].tolist()), sessions, once=listed) if place > last}
+    absent = {place for place in missed(places[places >= 0], sessions, once=listed) if place > last}
     last_value = times.iloc[last] if last >= 0 else pd.NaT
     without = sorted(failed | absent)
     if not without:
@@ -140,13 +149,14 @@ def of_test(runs: pd.DataFrame, sessions: pd.DataFrame, listed: bool) -> list:
 def lost_metrics(runs: pd.DataFrame, sessions: pd.DataFrame) -> dict[str, list[int]]:
     """The metrics that the runs of one test had and no longer have, each with the places of the sessions that miss
     it."""
-    having: dict[str, set[str]] = {}
-    for metrics, sessions_with in runs.groupby("metrics", sort=False)["session"]:
-        for metric in orjson.loads(str(metrics)):
-            having.setdefault(metric, set()).update(sessions_with.tolist())
+    having: dict[str, set[int]] = {}
+    for metrics in runs["metrics"].unique():
+        for metric in orjson.loads(metrics):
+            sessions_with = runs["session"][runs["metrics"] == metrics]
+            having.setdefault(metric, set()).update(places_of(sessions_with, sessions))
     gaps = {}
     for metric, seen in having.items():
-        last = sessions.index.get_indexer(pd.Index(list(seen))).max()
+        last = max(seen, default=-1)
         if later := [place for place in missed(seen, sessions) if place > last]:
             gaps[metric] = later
     return gaps

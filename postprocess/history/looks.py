@@ -43,7 +43,11 @@ class Look:
 def spread_of(values: np.ndarray) -> np.ndarray:
     """The robust standard deviation (series, 1) of values (series, sessions), from their quartiles: it does not
     collapse if half of the values are of one speed and half of another."""
-    ordered, last = np.sort(values, axis=1), values.shape[1] - 1
+    return spread_of_ordered(np.sort(values, axis=1))
+
+
+def spread_of_ordered(ordered: np.ndarray) -> np.ndarray:
+    last = ordered.shape[1] - 1
     low, high = (
         ordered[:, [int(place)]] + place % 1 * (ordered[:, [min(int(place) + 1, last)]] - ordered[:, [int(place)]])
         for place in (last / 4, 3 * last / 4)
@@ -51,19 +55,24 @@ def spread_of(values: np.ndarray) -> np.ndarray:
     return QUARTILES_TO_SIGMA * (high - low)
 
 
-def spread_within(values: np.ndarray) -> np.ndarray:
-    """The robust standard deviation (series, 1) of values (series, sessions) without a change of level, which does not
-    affect the differences of neighbours."""
-    return np.minimum(spread_of(values), spread_of(np.diff(values, axis=1)) / np.sqrt(2))
+def middle_and_spread(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The median and the robust standard deviation (series, 1) of values (series, sessions), the latter without a
+    change of level, which does not affect the differences of neighbours."""
+    ordered, count = np.sort(values, axis=1), values.shape[1]
+    middle = (ordered[:, [(count - 1) // 2]] + ordered[:, [count // 2]]) / 2
+    return middle, np.minimum(spread_of_ordered(ordered), spread_of(np.diff(values, axis=1)) / np.sqrt(2))
 
 
-def bounded(values: np.ndarray, middle: np.ndarray | None = None) -> list[np.ndarray]:
+def bounded(values: np.ndarray) -> list[np.ndarray]:
     """Values (series, sessions) minus their median, bounded to each of BOUNDS, robust standard deviations, where these
     are not 0."""
-    centred = values - (np.median(values, axis=1, keepdims=True) if middle is None else middle)
-    spread = spread_within(values)
-    limits = [np.where(spread > 0, bound * spread, np.inf) for bound in BOUNDS]
-    return [np.clip(centred, -most, most) for most in limits]
+    middle, spread = middle_and_spread(values)
+    return [clipped(values - middle, bound, spread) for bound in BOUNDS]
+
+
+def clipped(centred: np.ndarray, bound: float, spread: np.ndarray) -> np.ndarray:
+    most = np.where(spread > 0, bound * spread, np.inf)
+    return np.clip(centred, -most, most)
 
 
 def raw_correlation(rest: np.ndarray, count: np.ndarray, levels: int = 2) -> np.ndarray:
@@ -108,21 +117,28 @@ def freedom(count: np.ndarray, rho: np.ndarray, usual: float | None) -> np.ndarr
 def look(values: np.ndarray, usual: float | None = None, limit: float = 0.0) -> Look:
     """One look at series (series, sessions) of at least SESSIONS_BEFORE + SESSIONS_AFTER sessions, with the
     autocorrelation that is `usual` at the site. Steps with a deviate up to `limit` are not shown."""
-    middle, rounding = np.median(values, axis=1, keepdims=True), least_squares(values)
-    step, place, step_size = np.zeros((3, len(values)))
-    every, spread, middle = bounded(values, middle), spread_within(values)[:, 0], middle[:, 0]
-    for kept, bound in zip(every, BOUNDS):
-        (at, gain), deviate = best_places(kept), np.zeros(len(kept))
-        some = np.flatnonzero(largest_deviate(kept, gain) > limit)
+    rounding, (middle, spread) = least_squares(values), middle_and_spread(values)
+    centred = values - middle
+    kept, beyond = clipped(centred, BOUNDS[0], spread), np.abs(centred).max(axis=1)
+    drift, drift_size = drift_of(kept, rounding, usual, limit)
+    (step, step_size, most), (place, at) = np.zeros((3, len(values))), np.zeros((2, len(values)), dtype=int)
+    changed = slice(None)  # the rows of which this bound leaves more than the one before
+    for bound in BOUNDS:
+        kept[changed] = clipped(centred[changed], bound, spread[changed])
+        at[changed], gain = best_places(kept[changed])
+        most[changed] = largest_deviate(kept[changed], gain)
+        changed = np.flatnonzero(beyond > bound * spread[:, 0])
+        if not len(some := np.flatnonzero(most > limit)):
+            continue
+        deviate = np.zeros(len(kept))
         deviate[some] = step_at(kept[some], at[some], bound, rounding[some], usual, limit)
         rows = np.flatnonzero(np.abs(deviate) > np.maximum(np.abs(step), limit))
         size = difference_of_medians(values[rows], at[rows])
-        right = (deviate[rows] * size > 0) & ((bound <= BOUNDS[LEVEL]) | (np.abs(size) > bound * spread[rows]))
+        right = (deviate[rows] * size > 0) & ((bound <= BOUNDS[LEVEL]) | (np.abs(size) > bound * spread[rows, 0]))
         rows, size = rows[right], size[right]
         step[rows], place[rows], step_size[rows] = deviate[rows], at[rows], size
-    drift, drift_size = drift_of(every[0], rounding, usual, limit)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Look(step, place.astype(int), relative(step_size, middle), drift, relative(drift_size, middle))
+        return Look(step, place, relative(step_size, middle[:, 0]), drift, relative(drift_size, middle[:, 0]))
 
 
 def difference_of_medians(values: np.ndarray, place: np.ndarray) -> np.ndarray:

@@ -40,14 +40,13 @@ def limits(
     """By metric, of a series without its metric: the limits from a table of session_values of its site, for a value
     that is measured now, with what the site's file knows. Metrics with fewer sessions than tell a level, without a
     direction, or of which every value may be expected, have none."""
-    every = [same_unit(one) for _, one in values.groupby(SERIES, sort=False, observed=True)]
-    judged = [one for one in every if len(one) >= SESSIONS_BEFORE + SESSIONS_AFTER]
-    signs = [rules(ruled(one)).sign for one in judged]
-    rest = [deviations(one["value"].to_numpy()) for one in judged]
+    every = [(key, same_unit(one)) for key, one in values.groupby(SERIES, sort=False, observed=True)]
+    judged = [(ruled(key, one), one) for key, one in every if len(one) >= SESSIONS_BEFORE + SESSIONS_AFTER]
+    signs = [rules(last).sign for last, _ in judged]
+    rest = [deviations(one["value"].to_numpy()) for _, one in judged]
     worse = [-sign * these / spread for sign, (these, spread, _) in zip(signs, rest) if sign and spread > 0]
     most, found = farthest(np.concatenate([[], *worse])), {}
-    for one, sign, (_, spread, level) in zip(judged, signs, rest):
-        last = ruled(one)
+    for (last, one), sign, (_, spread, level) in zip(judged, signs, rest):
         if sign and series.items() <= last.items():
             apart = max(most * spread, rules(last).smallest_change * abs(level))
             there = [entry for entry in entries if entry.is_at(one.iloc[-1:]).all()]

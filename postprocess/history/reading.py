@@ -40,13 +40,17 @@ class Session:
 
 
 def read_sessions(sources: Iterable, since: datetime | None = None, until: datetime | None = None) -> list[Session]:
-    """As sessions.files.read_reports."""
+    """As sessions.files.read_reports. The columns of all sessions share their texts."""
     found: dict[str, Session] = {}
+    known: dict[str, str] = {}
     earliest = since.timestamp() if since else -inf
     latest = until.timestamp() if until else inf
     for path in files_of(sources):
         for one in of_database(path, earliest, latest) if is_database(path) else [of_report(path, load_report(path))]:
             if earliest <= one.begun <= latest:
+                for name, column in one.columns.items():
+                    if column and isinstance(column[0], str):
+                        one.columns[name] = list(map(known.setdefault, column, column))
                 found.setdefault(one.uuid, one)
     return sorted(found.values(), key=lambda one: one.begun)
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import Finding
-from coffeecup.postprocess.history.completeness import TEST, missed, of_each_test, with_names
+from coffeecup.postprocess.history.completeness import TEST, missed, of_each_test, places_of, with_names
 from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
 from coffeecup.postprocess.history.site_files import Entry
 from coffeecup.postprocess.history.table import SERIES
@@ -82,13 +82,10 @@ def stopped(series: pd.DataFrame, runs: pd.DataFrame, sessions: pd.DataFrame) ->
     """Verdict and trend of a series that should have had a value in a later one of its system's sessions: because it
     usually has one then, or because its test, with these runs, failed. A series that other options of the test replaced
     is not one of them."""
-
-    def places(some: set[str]) -> set[int]:
-        return set(map(int, sessions.index.get_indexer(pd.Index(list(some)))))
-
-    having, failed = (set(runs["session"][kind]) for kind in (runs["measured"], ~runs["measured"]))
-    last = max(places(set(series["session"])))
-    absent = set(missed(set(series["session"]), sessions)) | (places(failed) if last == max(places(having)) else set())
+    having, failed = (places_of(runs["session"][kind], sessions) for kind in (runs["measured"], ~runs["measured"]))
+    own = places_of(series["session"], sessions)
+    last = max(own, default=-1)
+    absent = set(missed(own, sessions)) | (failed if last == max(having, default=-1) else set())
     later = [place for place in absent if place > last]
     if not later:
         return {}

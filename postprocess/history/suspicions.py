@@ -21,7 +21,7 @@ def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_r
     rows = []
     for key, every in values.groupby(SERIES, sort=False, observed=True):
         series = same_unit(every)
-        rule, measured = rules(ruled(series)), series["value"].to_numpy()
+        rule, measured = rules(ruled(key, series)), series["value"].to_numpy()
         before, last = measured[:-1][-WINDOW:], float(measured[-1])
         if len(before) < SESSIONS_BEFORE or rule.better not in (Better.HIGHER, Better.LOWER) or key in worse:
             continue

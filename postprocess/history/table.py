@@ -122,22 +122,21 @@ def history_table(reports: Iterable[SessionReport]) -> pd.DataFrame:
 
 
 def tables(sessions: Iterable[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The case_table and the history_table of what columns_of returned, which share their texts."""
-    known: dict[str, str] = {}
+    """The case_table and the history_table of what columns_of returned."""
     parts = list(sessions)
 
-    def joined(names: Iterable[str]) -> dict[str, list]:
-        every = {name: list(chain.from_iterable(part[name] for part in parts)) for name in names}
-        texts = [name for name in every if every[name] and isinstance(every[name][0], str)]
-        return every | {name: list(map(known.setdefault, every[name], every[name])) for name in texts}
+    def joined(name: str) -> list:
+        return list(chain.from_iterable(part[name] for part in parts))
 
-    columns = joined([*CASES, *HIDDEN])
-    cases, metrics = typed({name: columns[name] for name in CASES}, CASES), typed(joined(METRICS), METRICS)
-    names, silent = np.array(columns["name"], dtype=object), np.array(columns["silent"], dtype=bool)
-    count = np.array(columns["values"], dtype=int)
+    names, silent = np.array(joined("name"), dtype=object), np.array(joined("silent"), dtype=bool)
+    count, times = np.array(joined("values"), dtype=int), np.array(joined("time"), dtype=float)
     without = set(names[silent]) - set(names[count > 0])
     kept = np.array([name not in without for name in names], dtype=bool)
-    times, of_case = np.array(columns["time"], dtype=float), np.repeat(np.arange(len(cases)), count)
+    cases, metrics = (
+        pd.DataFrame({name: typed(joined(name), column) for name, column in wanted.items()})
+        for wanted in (CASES, METRICS)
+    )
+    of_case = np.repeat(np.arange(len(cases)), count)
 
     def ordered(places: np.ndarray) -> np.ndarray:
         """Indices of cases at these places that are kept, by time."""
@@ -145,8 +144,8 @@ def tables(sessions: Iterable[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
         return by_time[kept[places[by_time]]]
 
     first, every = ordered(np.arange(len(cases))), ordered(of_case)
-    rows, values = cases.take(of_case[every]), metrics.take(every)
-    history = pd.concat([rows.reset_index(drop=True), values.reset_index(drop=True)], axis=1)
+    taken = ((cases, of_case[every]), (metrics, every))
+    history = pd.concat([table.take(places).reset_index(drop=True) for table, places in taken], axis=1)
     return (
         CASE_TABLE.validate(cases.take(first).reset_index(drop=True)),
         HISTORY.validate(history.assign(better=directions(history))),
@@ -159,7 +158,8 @@ def directions(table: pd.DataFrame) -> pd.Series:
     found = {}
     for (benchmark, metric), rows in table.groupby(["benchmark", "metric"], sort=False):
         key = str(benchmark), str(metric)
-        bounds = {by_bounds(*side) for side in zip(rows["lower"].notna(), rows["upper"].notna())} - {Better.UNKNOWN}
+        sides = set(zip(rows["lower"].notna(), rows["upper"].notna()))
+        bounds = {by_bounds(*side) for side in sides} - {Better.UNKNOWN}
         other = bounds.pop() if len(bounds) == 1 else by_unit(rows["unit"].iloc[-1])
         found[key] = metric_kind(*key, other).better
     keys = zip(table["benchmark"].tolist(), table["metric"].tolist())
@@ -220,9 +220,8 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
     }
 
 
-def typed(columns: dict[str, list], wanted: dict) -> pd.DataFrame:
-    """A table of these columns; an empty one has the right types as well."""
-    table = pd.DataFrame(columns)
-    times = [name for name in ("session_time", "time") if name in wanted]
-    table = table.assign(**{name: pd.to_datetime(table[name], unit="s", utc=True).dt.as_unit("us") for name in times})
-    return table.astype({name: str(column.dtype) for name, column in wanted.items()})
+def typed(values: list, column: pa.Column) -> pd.Series:
+    """Values as a column of this type; times are seconds since 1970."""
+    if column is TIME:
+        return pd.to_datetime(pd.Series(values, dtype=float), unit="s", utc=True).dt.as_unit("us")
+    return pd.Series(values, dtype=str(column.dtype))
