@@ -10,7 +10,7 @@ from coffeecup.postprocess.acceptance.ledger import NONCE, Entry, nonce_of
 from coffeecup.postprocess.acceptance.refusal import Refusal
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Clocks, Files, Job, PhaseClocks
-from coffeecup.postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.sessions.files import SessionReport, hosts_of
 from coffeecup.postprocess.show.words import digits
 
 SKEW_SECONDS = 60.0  # between the clocks of a node and of the machine that ReFrame ran on
@@ -54,12 +54,11 @@ def places(reports: list[SessionReport]) -> dict[str, Place]:
 
 
 def place_of(report: SessionReport, case: dict) -> Place:
-    nodes = case.get("job_nodelist") or []
     return Place(
         user=str(report.info.get("user") or ""),
         scheduler=str(case.get("scheduler") or ""),
         job=str(case.get("jobid") or ""),
-        hosts=tuple(nodes.split(",") if isinstance(nodes, str) else map(str, nodes)),
+        hosts=tuple(hosts_of(case)),
         begin=case.get("job_submit_time") or report.info["time_start_unix"],
         end=case.get("job_completion_time_unix") or report.info["time_end_unix"],
         nonce=nonce_of(report, case),

@@ -26,7 +26,7 @@ from coffeecup.postprocess.history.cases import (
     selection,
     why,
 )
-from coffeecup.postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.sessions.files import SessionReport, hosts_of
 from coffeecup.postprocess.sessions.verdicts import Verdict, verdicts_of
 
 # A time series: rows that differ only in the session. Other options of the kernel are another series.
@@ -195,7 +195,7 @@ def case_id(report: SessionReport, run: int, place: int) -> str:
 
 def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str], found: list[Verdict]) -> dict:
     begun, ended = report.info["time_start_unix"], report.info["time_end_unix"]
-    nodes, having = case.get("job_nodelist") or [], [one.metric for one in found if one.value is not None]
+    having = [one.metric for one in found if one.value is not None]
     own = is_own(case)
     of_test = of_kernel(case) if own else of_other_test(case, report.info)
     node = NODE.search(case.get("display_name") or "")
@@ -211,7 +211,7 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
         "node": node[1] if node else "",
         "measured": bool(having),
         "metrics": orjson.dumps([] if own else having).decode(),
-        "hosts": nodes if isinstance(nodes, str) else ",".join(map(str, nodes)),
+        "hosts": ",".join(hosts_of(case)),
         "facts": orjson.dumps(of_test["facts"] | extras, option=orjson.OPT_SORT_KEYS).decode(),
         "node_effects": orjson.dumps(case.get("node_effects")).decode() if own and case.get("node_effects") else "",
         "source": str(report.source),

@@ -127,6 +127,14 @@ class SessionReport:
         return self.content["session_info"]
 
 
+def hosts_of(case: dict) -> list[str]:
+    """The hosts of the job of a test case; none if ReFrame does not know them. It writes the name "None" for a job that
+    ended before its scheduler `squeue` looked."""
+    nodes = case.get("job_nodelist") or []
+    names = nodes.split(",") if isinstance(nodes, str) else map(str, nodes)
+    return [name for name in names if name != "None"]
+
+
 def read_reports(
     sources: Iterable, since: datetime | None = None, until: datetime | None = None
 ) -> list[SessionReport]:

@@ -29,6 +29,7 @@ JOB |= {"job_submit_time": 110.0, "job_completion_time_unix": 120.0}
         ({}, {}, Place("", "", "", (), 100.0, 200.0, "")),
         ({"job_nodelist": None, "env_vars": None, "jobid": None}, {}, Place("", "", "", (), 100.0, 200.0, "")),
         (JOB, {"user": "operator"}, Place("operator", "slurm", "4711", ("n1", "n2"), 110.0, 120.0, "abc")),
+        ({"job_nodelist": ["None"]}, {"user": None}, Place("", "", "", (), 100.0, 200.0, "")),
         ({"job_nodelist": ["n1", "n2"]}, {"user": None}, Place("", "", "", ("n1", "n2"), 100.0, 200.0, "")),
     ],
 )

@@ -3,6 +3,7 @@
 
 import os
 import shlex
+from pathlib import Path
 
 import pytest
 import slurm_made
@@ -12,6 +13,7 @@ from conftest import Reframe
 from kernel_runs import wait_until
 from sessions_made import case, database, session
 
+from coffeecup.postprocess.benchmarks.scoring import read_log
 from coffeecup.site_configs.common.frame import MODES
 
 NODES, CORES = 5, 2
@@ -76,7 +78,8 @@ def test_the_mode_rolling_examines_idle_nodes_alone(cluster, occupied, rolls, tm
     occupied("n4")
     [examined] = rolls(done.stdout).cases
     assert (examined["result"], examined["num_processes"], examined["num_hosts"]) == ("pass", 3, 3)
-    assert sorted(examined["job_nodelist"]) == ["n1", "n3", "n5"] and "rolling=yes" in examined["variant"]
+    hosts = read_log(Path(examined["outputdir"], "b_eff.jsonl")).run.hosts
+    assert [host.name for host in hosts] == ["n1", "n3", "n5"] and "rolling=yes" in examined["variant"]
     occupied("n5")
     done = run("nodes", "earlier.db", "--plan", "debug")
     assert done.exit_code == 3 and done.stderr == "coffeecup: nothing to examine: 2 nodes of debug idle\n"
