@@ -112,7 +112,10 @@ struct hints *hints_read(const char *path)
         refuse("%s", reason);
     MPI_CHECK(MPI_Bcast(text, MOST_BYTES + 1, MPI_CHAR, 0, MPI_COMM_WORLD));
     config_init(&hints->config);
-    if (!config_read_string(&hints->config, text))
+    const bool is_read = config_read_string(&hints->config, text);
+    if (!is_read && is_assignment(path))
+        refuse("'%s' are no hints: write NAME=VALUE,NAME=VALUE,..., or ./ before the path of a file", path);
+    if (!is_read)
         refuse("%s:%d: %s", path, config_error_line(&hints->config), config_error_text(&hints->config));
     free(text);
     hints->groups = config_lookup(&hints->config, "hints");

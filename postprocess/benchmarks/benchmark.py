@@ -15,8 +15,6 @@ from coffeecup.postprocess.logs.format import LogFormat
 
 # The parameter of a check's run that says how it was requested (reframe_checks/base.py), and its value otherwise.
 VARIANT, STANDARD = "variant", "standard"
-
-
 ROLLING = "rolling"  # in the variant of tests that examine some idle nodes of a partition
 
 

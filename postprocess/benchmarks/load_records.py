@@ -53,20 +53,20 @@ class LoadRecord(Record, Generic[Kind], kw_only=True):
     elapsed_seconds: Annotated[
         PositiveSeconds,
         about(
-            "how long a process generated load, from its first message, or the end of its first "
-            "round of files; on the process with the longest time. All that is measured in the "
-            "phase lies within"
+            "how long a process generated load, from when it had sent and received its first message until it was told "
+            "to stop, with files from the end of its first round to that of its last one; on the process with the "
+            "longest time. All that is measured in the phase lies within"
         ),
     ]
     shortest_seconds: Annotated[PositiveSeconds, about("the same on the process with the shortest time")]
     sent_bytes: Annotated[
         Bytes,
-        about("messages that were completed in this time; of files, written and synced"),
+        about("messages of all generating processes that were completed in this time; of files, written and synced"),
     ]
     received_bytes: Annotated[Bytes, about("the same for messages received; of files, read")]
     senders: Annotated[Processes, about("processes that were to generate load")]
     silent_senders: Annotated[Rank, about("how many of them completed nothing in this time")]
     cached_bytes: Annotated[
         Bytes | None,
-        about("of the bytes read from files, those that were still in the page cache"),
+        about("of the bytes read from files, those that were still in the reading node's page cache after eviction"),
     ] = None

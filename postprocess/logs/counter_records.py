@@ -41,9 +41,9 @@ class CountersOfHost(Part):
     values: Annotated[
         list[Reading | Readings],
         about(
-            "one for each of its sources: both readings as a list, followed by how often the "
-            "counter began again if it did; or one reading if both are the same. A reading is a "
-            'number, `"absent"`, `"forbidden"` or `"unreadable"`'
+            "one for each of its sources: the two readings as a list, followed by how often the counter was seen to "
+            "begin again between them if it did; or one reading if both are the same. A reading is a number, "
+            '`"absent"`, `"forbidden"` or `"unreadable"` (no number from 0 to 2^63 - 1)'
         ),
     ]
     has: Annotated[

@@ -4,7 +4,10 @@ problems in this folder, and the tables of docs/log.md."""
 
 EVERY = {
     "size": "a log has at most 1 GiB, a line at most 64 MiB",
-    "record": ("every line is UTF-8 and JSON, and fits the class of its record"),
+    "record": (
+        "every line is UTF-8 and JSON, and fits the class of its record: no unknown or missing field, integers are "
+        "written as integers, numbers are finite and in their range"
+    ),
     "keys": "no key occurs twice in an object",
     "sequence": "the records are numbered 0, 1, 2, ...",
     "lines": "the last line ends with a newline",
@@ -40,12 +43,14 @@ EVERY = {
     ),
     "counter_largest": "no reading is above the largest value, and only counters that state one begin again",
     "activity_cores": "nobody used more processor time than `online_cores` give",
-    "options": ("the log states exactly the options of the kernel, as the plan repeats them"),
-    "whole_time": ("the timed parts together do not take longer than the run"),
+    "options": (
+        "the log states exactly the options of the kernel, and those that the plan repeats are those of the plan"
+    ),
+    "whole_time": ("the timed parts together, with times alone that `values` state, do not take longer than the run"),
     "order": "the records of measurements are those that the plan requires, in the order of measuring",
     "planned": (
-        "what the plan and the records repeat of the options, the machine, the definition and each "
-        "other is the same (see each benchmark)"
+        "what the plan and the records repeat of the options, the machine, the definition and each other is the same; "
+        "the table of each benchmark says what"
     ),
 }
 

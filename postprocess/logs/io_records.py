@@ -77,9 +77,13 @@ SharePercent = Annotated[int, Meta(ge=1, le=95)]
 class FilledHost(Part):
     """The nodes in the order of the run's `hosts`."""
 
-    filled_bytes: Annotated[PositiveBytes, about("written by all processes of the node")]
-    resident_bytes: Annotated[Bytes, about("still in physical memory when it was released")]
-    available_before_bytes: Annotated[Bytes, about("as `available_bytes` of the run, before; 0 if unknown")]
+    filled_bytes: Annotated[
+        PositiveBytes, about("allocated and written by all processes of the node, in whole pages of each")
+    ]
+    resident_bytes: Annotated[Bytes, about("still in physical memory, not in swap space, when it was released")]
+    available_before_bytes: Annotated[
+        Bytes, about("as `available_bytes` of the run, before it was filled; 0 if the system does not report it")
+    ]
 
 
 class MemoryFill(Record):

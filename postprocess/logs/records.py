@@ -91,7 +91,10 @@ class Host(Part, kw_only=True):
     memory_bytes: Annotated[PositiveBytes, about("physical memory or cgroup limit, the smaller one")]
     available_bytes: Annotated[
         Bytes,
-        about("free or reclaimable at the start, within the control group; 0 if unknown"),
+        about(
+            "free or reclaimable at the start, within the limits of the control group; 0 if the system does not report "
+            "it, or reports more than the physical memory"
+        ),
     ]
     topology: Annotated[Text | None, about("`SLURM_TOPOLOGY_ADDR`, its address in Slurm's topology")] = None
     processor: Annotated[Text | None, about("its model by `/proc/cpuinfo`")] = None
@@ -261,7 +264,7 @@ class Overhead(Record):
 
 class File(Part):
     """The `program`, each `library` that it had loaded when the log was opened (`/proc/self/maps`), and each `input`
-    file that an option names, on the node of rank 0."""
+    file that an option names, all on the node of rank 0."""
 
     role: Annotated[Literal["program", "library", "input"], about("`program` (first), `library` or `input`")]
     path: Annotated[Text, about("where it is")]
@@ -283,8 +286,8 @@ class Files(Record):
 
 
 class PhaseClocks(Part):
-    """What rank 0 measured, by both clocks: for each message length of b_eff, access method and type of b_eff_io, stage
-    of FTIO and sub-benchmark of PRIOMark."""
+    """What rank 0 measured, by the clock that measured and by the time of day: for each message length of b_eff, access
+    method and type of b_eff_io, stage of FTIO and sub-benchmark of PRIOMark."""
 
     phase: Annotated[Text, about("what was measured")]
     measured_seconds: Annotated[Seconds, about("the sum of its times as measured")]
@@ -302,8 +305,12 @@ class Clocks(Record):
 class ActivityOfHost(Part):
     """The nodes in the order of the run's `hosts`."""
 
-    others_user_seconds: Annotated[ProcessorSeconds, about("user time of programs that do not belong to the run")]
-    stolen_seconds: Annotated[ProcessorSeconds, about("time that a hypervisor gave to other virtual machines")]
+    others_user_seconds: Annotated[
+        ProcessorSeconds, about("user time of programs that do not belong to the run, summed over its processors")
+    ]
+    stolen_seconds: Annotated[
+        ProcessorSeconds, about("time that a hypervisor gave to other virtual machines, summed over its processors")
+    ]
 
 
 class Activity(Record):
@@ -319,7 +326,7 @@ class Overlap(Record):
     directories: Annotated[
         list[Text],
         Meta(max_length=16),
-        about("their run directories when this run started or ended; at most 16"),
+        about("the names of their run directories, which existed there when this run started or ended; at most 16"),
     ]
     noticed_by_others: Annotated[bool, about("whether another run started or ended while this one ran")]
 
@@ -349,7 +356,7 @@ class HungProcess(Part):
     place: Annotated[Text, about("the loop that it began last, or ended")]
     file: Annotated[HungFile | None, about("that it accesses; null if none")]
     messages: Annotated[Calls, about("that it received in this loop; 0 outside of exchanges")]
-    receives_from: Annotated[list[Rank], about("from one of which it waits for a message")]
+    receives_from: Annotated[list[Rank], about("from one of which it waits for a message; empty if it does not")]
     adapters_lost: Annotated[list[Text], about("network adapters of its node that lost their link during the run")]
 
 
@@ -365,7 +372,9 @@ class End(Record, kw_only=True):
     processes: Annotated[list[HungProcess] | None, about("of a run that hangs, on nodes that see the log")] = None
     records: Annotated[Count, about("number of lines of the log, including this one")]
     elapsed_seconds: Annotated[Seconds, about("since the log was opened")]
-    end_time: Annotated[Time | None, about("UTC; missing if a signal or the keeper closed the log")] = None
+    end_time: Annotated[
+        Time | None, about("UTC, by the clock of the time of day; missing if a signal or the keeper closed the log")
+    ] = None
 
 
 def distinct(field: str, values: Sequence) -> None:

@@ -46,9 +46,9 @@ REFUSED = [
     ("--space-limit 4MiB", "running every pattern once requires"),
     ("--largest-chunk 2097156", "multiple of 8"),
     ("--directory /no/such/place", "No such file"),
-    ("--hints cb_nodes=2,cb_buffer_size", "syntax error"),
+    ("--hints cb_nodes=2,cb_buffer_size", "are no hints: write NAME=VALUE,NAME=VALUE,..., or ./ before"),
     ("--hints cb_nodes=", "the hint 'cb_nodes' must be a non-empty text"),
-    ("--hints no=such/hints.cfg,x", "syntax error"),
+    ("--hints no=such/hints.cfg,x", "are no hints: write NAME=VALUE,"),
     ("--hints ./no=such", "cannot read the hints file './no=such'"),
     ("--hints /dev/zero", "cannot read the hints file '/dev/zero': not a regular file"),
 ]

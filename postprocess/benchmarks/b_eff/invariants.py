@@ -12,9 +12,9 @@ INVARIANTS = {
     "all_patterns": "the six rings and as many random patterns as `random_patterns` says are planned",
     "group_of_pattern": "the name of a pattern begins with its group",
     "planned": (
-        "patterns and their methods are those of the paper, in the plan's order; `l_max_bytes`, "
-        "`buffer_bytes` and copies in memory follow from the memory per process, matchings from the "
-        "options, the nodes, the seed and the message lengths; `received_bytes` is the sum over the "
+        "patterns, their groups, rings, messages, processes and methods are those of the paper, in the plan's order; "
+        "`l_max_bytes`, `buffer_bytes` and copies in memory follow from the memory per process, matchings and their "
+        "partners from the options, the nodes, the seed and the message lengths; `received_bytes` is the sum over the "
         "loops"
     ),
     "grids": "a grid's pattern of all directions has the messages of its directions together, on the same processes",

@@ -118,7 +118,10 @@ class Loop(Record):
     fastest_seconds: Annotated[Seconds, about("the loop's time on the fastest process")]
     slowest_message_seconds: Annotated[
         PositiveSeconds,
-        about("the longest time of a process divided by the messages that it sends in one exchange"),
+        about(
+            "the loop's time on a process, divided by the messages that this process sends in one exchange; the "
+            "longest of all processes"
+        ),
     ]
 
 
@@ -141,8 +144,8 @@ class Trial(Loop):
 
 
 class Budget(Record, kw_only=True):
-    """Written where the run leaves something out to keep its time budget, in this repetition, pattern and length
-    only."""
+    """Written where the run leaves something out to keep its time budget: in this repetition, pattern and length only.
+    The first repetition leaves out methods, never a pattern or a length."""
 
     key = ("repetition", "pattern", "message_bytes")
     pattern: Annotated[Name, WHICH]
@@ -157,7 +160,7 @@ class Budget(Record, kw_only=True):
     estimate_seconds: Annotated[
         float,
         Meta(ge=0, le=1e12),
-        about("of the whole run without the reduction"),
+        about("of the whole run without the reduction, if the remaining patterns take as long as this one"),
     ]
 
     def __post_init__(self):

@@ -6,8 +6,9 @@ INVARIANTS = {
     "all_types": "the five types are planned",
     "partitions": "the partitions ascend and have no more processes than the run",
     "planned": (
-        "types and patterns are those of the paper's table 2 and the random types; partitions, "
-        "times and sizes follow from options, form and hosts, bytes from calls and L"
+        "access methods are in the order of measuring; types and patterns are those of the paper's table 2 and the "
+        "random types; partitions, times and sizes follow from options, form and hosts, bytes of measurements from "
+        "calls, times L, those of types and files from the measurements, segments from the alignment as well"
     ),
     "calls": "the calls of the first, the last and all processes are possible together",
     "process_calls": (
@@ -20,7 +21,8 @@ INVARIANTS = {
     ),
     "fill_up": "the call that fills up a segment has the size that these calls leave",
     "agreements": (
-        "only collective patterns that are driven by time agree: at least twice, at most once more than they have calls"
+        "only collective patterns that are driven by time agree: at least twice, at most once more than they have "
+        "calls, and after each call if so planned"
     ),
     "agreement_seconds": "without agreements, they take no time",
     "mpi_io": "the component of MPI-IO is stated before the first measurement",

@@ -148,11 +148,10 @@ class Measurement(Pass):
     ended_by: Annotated[
         Literal["time", "count", "space", "overrun"],
         about(
-            "`count`: everything was accessed that the write pass wrote, or that the rule for "
-            "size-driven types requires; `time`: the scheduled time was over; `space`: the share of "
-            "the space limit was used up; `overrun`: a size-driven type left out calls, to end "
-            "within twice the scheduled time. If processes end differently, the last of these "
-            "applies"
+            "`count`: everything that the write pass wrote, or that the rule for size-driven types requires, was "
+            "accessed; `time`: the scheduled time was over; `space`: a call and the share of the space limit were used "
+            "up; `overrun`: a size-driven type left out calls, because the partition would have taken more than twice "
+            "its scheduled time. If processes end differently, the last of these applies"
         ),
     ]
     scheduled_seconds: Annotated[
@@ -210,5 +209,7 @@ class PatternType(Record, kw_only=True):
     segment_bytes: Annotated[PositiveBytes | None, about("for types with a segment for each process, else null")]
     open_seconds: Annotated[Seconds, about("opening")]
     close_seconds: Annotated[Seconds, about("closing")]
-    elapsed_seconds: Annotated[PositiveSeconds, about("opening, all patterns, closing")]
+    elapsed_seconds: Annotated[
+        PositiveSeconds, about("opening, all patterns, closing: the time that enters the type's bandwidth")
+    ]
     hints: Annotated[Hints, about("the hints in effect, as the library reports them")]

@@ -29,7 +29,9 @@ class Plan(Record):
     kind, without, with the next kind, ..., without."""
 
     scheduled_seconds: Annotated[PositiveSeconds, about("the time of the whole run")]
-    pass_seconds: Annotated[PositiveSeconds, about("the time of an access method of a pattern in a phase")]
+    pass_seconds: Annotated[
+        PositiveSeconds, about("the time of one access method of a pattern in a phase, if load doubles it")
+    ]
     repetitions: Annotated[Repetition, about("at most so many are measured")]
     space_limit_bytes: Annotated[PositiveBytes, about("maximum space for all files")]
     check: Annotated[Check, CHECKED]
@@ -66,7 +68,10 @@ class Loaded(Pass):
     close_seconds: Annotated[Seconds, about("closing the files")]
     cached_bytes: Annotated[
         Bytes | None,
-        about("of reads: bytes of a file that were still in a node's cache, maximum over the processes; else null"),
+        about(
+            "of reads: bytes of a file that were still in a node's cache after eviction, maximum over the processes; "
+            "else null"
+        ),
     ]
     accesses: Annotated[Histogram, about("times of each call on each process, a [histogram](#histograms)")]
 

@@ -38,7 +38,7 @@ class LoadedLoop(Loop):
     exchanges: Annotated[
         Histogram | None,
         about(
-            "times of each exchange at the shortest and the longest length, a "
+            "times of each exchange on each process at the shortest and the longest length, a "
             "[histogram](#histograms); null at other lengths"
         ),
     ]

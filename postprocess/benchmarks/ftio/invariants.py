@@ -22,7 +22,10 @@ INVARIANTS = {
     ),
     "processes": "the time of each process is between the sums of the fastest and of the slowest phases",
     "process_mean": "the times of the processes in an activity have the mean of its measurement",
-    "process_sums": ("the times of a process in its phases are together its `io_seconds` and `transform_io_seconds`"),
+    "process_sums": (
+        "the times of a process in its phases are together its `io_seconds` and `transform_io_seconds`; those of a "
+        "node are at least those of each of its processes"
+    ),
     "verification": "the result is correct",
     "differences": "the largest difference is not larger than all together",
     "counters": "a counter has a value or a reason to have none",

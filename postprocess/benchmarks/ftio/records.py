@@ -68,7 +68,7 @@ class Start(Record):
 
     directory: Annotated[Text, about("the run's own")]
     kept: Annotated[bool, about("whether the run leaves its files")]
-    resident_bytes: Annotated[Bytes, about("of the largest process, before buffers are allocated")]
+    resident_bytes: Annotated[Bytes, about("of the largest process, after the start of MPI and without buffers")]
 
 
 class Measurement(Record):
@@ -127,7 +127,8 @@ class Verification(Part):
 
 
 class Repetition(Record):
-    """Follows the measurements of a repetition; lists have one value per process in rank order."""
+    """Follows the measurements of a repetition; lists have one value per process in rank order. A run whose result is
+    wrong ends as `failed` after this record."""
 
     key = ("repetition",)
     repetition: Annotated[Count, FROM_ONE]

@@ -13,8 +13,8 @@ INVARIANTS = {
     "mpi_io": "the component of MPI-IO is stated before the first case by MPI-IO, and only then",
     "workload": "seed, repetitions, `check` and `evict` are those of `workload_text`, if it states them",
     "planned": (
-        "a measurement is what was planned under its number; in the sub-benchmarks of the paper, "
-        "reads, writes and bytes follow from the sizes and the read share"
+        "a measurement is what was planned under its number; in the sub-benchmarks of the paper, reads, writes and "
+        "bytes follow from the sizes and the read share, and files that exist before a case were evicted if planned"
     ),
     "bytes": "a measurement moves data, and none without a call",
     "latencies": "reads and writes have latencies, each once, and only then",

@@ -102,7 +102,7 @@ class Plan(Record):
     seed: Annotated[
         int,
         Meta(ge=0, le=2**63 - 1),
-        about("of the random orders"),
+        about("of the random orders; the seed of each order follows from it, the case, the repetition and the rank"),
     ]
     repetitions: Annotated[int, Meta(ge=1, le=100_000), about("of each case")]
     check: Annotated[bool, about("every byte that is read is checked, and afterwards the whole file")]
@@ -120,7 +120,10 @@ class Plan(Record):
     cases: Annotated[list[Case], Meta(min_length=1, max_length=100_000)]
     read_shift: Annotated[
         ReadShift,
-        about("as in b_eff_io, or null. Cases that create a file are not shifted"),
+        about(
+            "as in b_eff_io, or null. Cases that create a file are not shifted; in the others, each process reads and "
+            "rewrites the part that another one has just written"
+        ),
     ]
     fill_memory_percent: Annotated[SharePercent | None, about("as in b_eff_io, or null")]
     process_times: Annotated[Resolution, OF_PROCESSES]

@@ -76,8 +76,9 @@ class Suspect(Part):
         float,
         Meta(ge=1, le=1e9),
         about(
-            "the median over the matchings of the time of the node's pair, divided by that of all "
-            "pairs (at L_max in both directions; within groups); above 1.1"
+            "the median over the matchings of the time of the node's pair, divided by the median of all pairs (at "
+            "L_max in both directions, of one process per node or of all, whichever is slower; within groups if these "
+            "have several nodes); above 1.1"
         ),
     ]
     good: Annotated[
@@ -107,7 +108,10 @@ class Confirmation(Record):
     loop_length: Annotated[Count, EXCHANGES]
     seconds: Annotated[
         Times,
-        about("of the processes of the first node of the pair, then of the second one; null at rest"),
+        about(
+            "of the processes of the first node of the pair, then of the second one; null for those without a "
+            "counterpart"
+        ),
     ]
 
 
