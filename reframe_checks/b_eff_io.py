@@ -36,8 +36,8 @@ class b_eff_io(IoOptions, TestedDirectory, KernelCheck):
 
     `-S b_eff_io.form=top_clusters` measures three partitions in 30 minutes, `-S b_eff_io.form=quick` takes one minute
     instead of 15, and its result is marked as not valid for comparison; both have references of their own. `-S
-    b_eff_io.scheduled_time=SECONDS`, `-S b_eff_io.memory_per_process=SIZE`, `-S b_eff_io.hints=FILE` and `-S
-    b_eff_io.individual_pointers=yes` are passed to the kernel, which refuses to start if there is not enough space.
+    b_eff_io.scheduled_time=SECONDS`, `-S b_eff_io.memory_per_process=SIZE`, `-S b_eff_io.hints=NAME=VALUE,...|FILE` and
+    `-S b_eff_io.individual_pointers=yes` are passed to the kernel, which refuses to start if there is not enough space.
     """
 
     descr = "effective bandwidth of parallel I/O"

@@ -25,7 +25,7 @@ class b_eff_io_load_build(kernel_build):
 class b_eff_io_load(UnderLoad, TestedDirectory, KernelCheck):
     """What the I/O of other users costs: some of b_eff_io's patterns on half of the nodes, while the other half reads
     or writes files of its own in the same file system. `-S b_eff_io_load.scheduled_time=SECONDS` is the time of the
-    run, 240 by default; `-S b_eff_io_load.hints=FILE` is passed to the kernel."""
+    run, 240 by default; `-S b_eff_io_load.hints=NAME=VALUE,...|FILE` is passed to the kernel."""
 
     descr = "slowdown of parallel I/O under load"
     benchmark = variable(str, value="b_eff_io_load")

@@ -5,6 +5,7 @@ The folder of a comparison holds plan.json, runs.jsonl (a line per run that ende
 result.json. A comparison that was interrupted goes on where it ended.
 """
 
+import ctypes
 import os
 import shlex
 import shutil
@@ -31,6 +32,7 @@ MOST_FAILURES = 2  # one after the other of an arm, after which it does not run 
 LINES = 3  # of a run's error output that are shown
 LONGER, SHORTEST_LIMIT = 10, 60.0  # a run hangs if it takes so many times the longest one of earlier, in seconds
 FIRST_LIMIT = 4 * 3600.0  # seconds, before any run ended: several official runs of the slowest benchmark
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1  # of <sys/prctl.h>
 GRACE, LOOK_SECONDS = 20.0, 0.1  # seconds to remove what a run made, after SIGTERM; between two looks whether it did
 
 
@@ -157,9 +159,10 @@ def run_in(folder: Path, plan: Plan, arm: Arm, limit: float) -> str | None:
     environment = {name: value for name, value in (os.environ | variables(plan, arm)).items() if value is not None}
     command = command_of(plan, arm)
     with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors, interrupts_later() as came:
+        apart = {"start_new_session": True, "preexec_fn": end_with_parent}  # no thread runs here
         files = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": errors}
         try:
-            process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **files)
+            process = subprocess.Popen(command, cwd=folder, env=environment, **apart, **files)
         except OSError as error:
             return f"{command[0]} cannot be run: {error.strerror}"
         last = time.monotonic() + limit
@@ -192,6 +195,11 @@ def interrupts_later() -> Iterator[list[int]]:
             signal.signal(number, handler)
     if came:
         raise KeyboardInterrupt
+
+
+def end_with_parent() -> None:
+    """In a process that begins: it gets SIGTERM when its parent ends in any way, also by SIGKILL."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def end(process: subprocess.Popen, came: list[int], command: list[str]) -> None:
@@ -236,8 +244,10 @@ def variables(plan: Plan, arm: Arm) -> dict[str, str | None]:
 
 
 def command_of(plan: Plan, arm: Arm) -> list[str]:
-    """The command of an arm, in a shell that loads its modules if it has any."""
+    """The command of an arm, in a shell that loads its modules if it has any. A shell that does not know `module`
+    learns it as a login shell does, but keeps PATH."""
     command = [*(arm.command or plan.command), *arm.options]
     if not arm.modules:
         return command
-    return ["bash", "-lc", f'module load {shlex.join(arm.modules)} && exec "$@"', "bash", *command]
+    known = "path=$PATH; type module >/dev/null 2>&1 || { . /etc/profile; PATH=$path; }"
+    return ["bash", "-c", f'{known}; module load {shlex.join(arm.modules)} && exec "$@"', "bash", *command]

@@ -20,6 +20,7 @@ CONTROL = "control"  # the arm that is the first one once more
 MINIMUM = 0.03  # the smallest difference that matters, usually
 LARGEST_FILE = 2**20
 ARM_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+NO_TEXT = re.compile("^Expected `str.*`, got `(int|float|bool)`")
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 
@@ -98,9 +99,15 @@ def read_plan(path: Path) -> Plan:
 
 def plan_in(content: bytes) -> Plan:
     stated, _ = trees.parsed(content)
-    if isinstance(stated, dict) and isinstance(stated.get("command"), str):
-        stated["command"] = shlex.split(stated["command"])
-    return msgspec.convert(stated, Plan)
+    arms = stated.get("arms") if isinstance(stated, dict) else None
+    for part in (stated, *(arms.values() if isinstance(arms, dict) else ())):
+        if isinstance(part, dict) and isinstance(part.get("command"), str):
+            part["command"] = shlex.split(part["command"])
+    try:
+        return msgspec.convert(stated, Plan)
+    except msgspec.ValidationError as error:
+        remedy = ': quote what is text, such as "4" or "on"' if NO_TEXT.search(str(error)) else ""
+        raise ValueError(f"{error}{remedy}") from None
 
 
 def decoded(path: Path, decode: Callable[[bytes], Any]) -> Any:

@@ -23,6 +23,13 @@ def test_a_file_and_options_state_the_same(tmp_path):
     assert read_plan(tmp_path / "plan.yaml") == plan_of(["mpirun", "-n", "2", "b_eff"], arms)
 
 
+def test_commands_are_split_as_in_a_shell(tmp_path):
+    text = FILE.replace("usual: {}", "usual: {command: srun -n 2 'b eff'}")
+    (tmp_path / "plan.yaml").write_text(text)
+    plan = read_plan(tmp_path / "plan.yaml")
+    assert (plan.command, plan.arms["usual"].command) == (["mpirun", "-n", "2", "b_eff"], ["srun", "-n", "2", "b eff"])
+
+
 def test_options_replace_what_a_file_states(tmp_path):
     (tmp_path / "plan.yaml").write_text(FILE)
     plan = read_plan(tmp_path / "plan.yaml")
@@ -67,6 +74,7 @@ def test_order_is_random_and_each_arm_is_first_in_half_of_the_blocks(seed):
         ({"\narms": "\nminimum: 0\narms"}, "`float` > 0"),
         ({"arms:": "arms: ["}, "plan.yaml"),
         ({"usual: {}": "usual: {}\n  usual: {}"}, "the key 'usual' occurs twice"),
+        ({"UCX_TLS: tcp": "UCX_TLS: 4"}, "got `int` - at `$.arms[...].environment[...]`: quote what is text"),
         ({FILE: ""}, "Expected `object`, got `null`"),
     ],
 )
