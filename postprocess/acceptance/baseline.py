@@ -44,7 +44,7 @@ class BaselineError(ValueError):
 @dataclass(frozen=True)
 class Accepted:
     """What an earlier acceptance states about a clause, the values of the runs that counted, and their logs, none for a
-    test of another suite."""
+    test of another suite. The accepted value of a sequential clause is that of its first runs."""
 
     clause: dict
     values: list[float]
@@ -77,7 +77,11 @@ def accepted(clause: dict, file: Path) -> Accepted:
         if metric is None or not math.isclose(metric.value, run["value"], rel_tol=ROUNDING):
             raise BaselineError(f"the log {run['log']} does not yield the accepted value {run['value']} any more")
         scores.append(result)
-    return Accepted(clause, [run["value"] for run in runs], [score.log for score in scores])
+    values = [run["value"] for run in runs]
+    reached = (STATISTICS[clause["statistic"]](values[: number + 1]) for number in range(len(values)))
+    if not any(math.isclose(clause["value"], value, rel_tol=ROUNDING) for value in reached):
+        raise BaselineError(f"the first runs of {clause['clause']!r} do not yield the accepted value {clause['value']}")
+    return Accepted(clause, values, [score.log for score in scores])
 
 
 def same_file(recorded: str, sha256: str, baseline: Path) -> Path:
@@ -111,7 +115,7 @@ def compared_with(verdict: Verdict, at_least: float, baseline: Baseline, then: A
         return RelationVerdict(relation, NOT_PROVEN, None, problem)
     assert then is not None and verdict.value is not None  # incomparable()
     before, now = then.values, [entry.value for entry in verdict.counting if entry.value is not None]
-    ratio = verdict.value / STATISTICS[clause.statistic](before)
+    ratio = verdict.value / then.clause["value"]
     ratio = 1 / ratio if clause.floor is None else ratio
     width = math.exp(half_width_of_difference(np.log(now), np.log(before)))
     low, high = ratio / width, ratio * width

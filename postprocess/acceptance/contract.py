@@ -34,7 +34,7 @@ NEED_ALL_RUNS = ("variation", "every_run", "at_least")  # keys of clauses
 class ContractError(ValueError):
     """A contract that cannot be evaluated; the message is one printable line with the file, the line and the key."""
 
-    def __init__(self, path: Path, line: int | None, place: str, problem: str):
+    def __init__(self, path: Path, problem: str, line: int | None = None, place: str = ""):
         where = [str(path), *([f"line {line}"] if line else []), *([place] if place else [])]
         super().__init__(f"{printable(', '.join(where))}: {printable(problem)}")
 
@@ -115,10 +115,6 @@ class Contract:
     refused_runs: int = 0
     baseline: Baseline | None = None
 
-    def allows(self, refused: int) -> bool:
-        """Whether so many runs and sessions may be refused, missing or abandoned."""
-        return refused <= self.refused_runs
-
 
 class Loader(yaml.SafeLoader):
     """Keeps dates as text, as they were written."""
@@ -146,14 +142,14 @@ def read_contract(path) -> Contract:
         data = paths.content(path, trees.LARGEST_FILE)
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise ContractError(path, None, "", "not UTF-8; a contract is a text file, YAML") from None
+        raise ContractError(path, "not UTF-8; a contract is a text file, YAML") from None
     except (OSError, ValueError) as error:
-        raise ContractError(path, None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise ContractError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     content, root = parse(path, text)
     try:
         error = next(validator().iter_errors(content), None)
     except ValueError as unfit:  # nested too deeply, for example in itself
-        raise ContractError(path, None, "", f"not valid YAML for a contract: {unfit}") from None
+        raise ContractError(path, f"not valid YAML for a contract: {unfit}") from None
     if error:
         refuse(path, root, error.instance_path, f"{error.message:.300}; docs/contract.md says what a contract holds")
     for number, clause in enumerate(content["clauses"]):
@@ -221,20 +217,16 @@ def parse(path: Path, text: str) -> tuple[Any, yaml.Node]:
     try:
         content, root = parsed(text, Loader)
     except TreeError as error:
-        raise ContractError(path, error.line, "", error.problem) from None
+        raise ContractError(path, error.problem, error.line) from None
     if root is None:
-        raise ContractError(path, None, "", "the file is empty; docs/contract.md says what a contract holds")
+        raise ContractError(path, "the file is empty; docs/contract.md says what a contract holds")
     return content, root
 
 
 def refuse(path: Path, root: yaml.Node, place: list, problem: str) -> NoReturn:
     """Raises ContractError with the line and the name of a place in the contract."""
-    raise ContractError(
-        path,
-        line_of(root, place),
-        ".".join(str(part + 1) if isinstance(part, int) else part for part in place),
-        problem,
-    )
+    key = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)
+    raise ContractError(path, problem, line_of(root, place), key)
 
 
 def line_of(node: yaml.Node, place: list) -> int:

@@ -98,31 +98,32 @@ def overall(verdicts: Sequence[Verdict | RelationVerdict], gaps: Sequence[str] =
 def evaluate_clause(clause: Clause, runs: list[Run], terms: Terms) -> Verdict:
     evaluated = tuple(evaluate_run(clause, run, terms) for run in runs if concerns(clause, run))
     values = [entry.value for entry in evaluated if entry.counts and entry.value is not None]
-    versions = sorted({entry.run.kernel_version for entry in evaluated if entry.counts})
-    if (used := deciding(clause, values)) is None:
-        refused = f", {counted(len(evaluated) - len(values), 'run')} refused" if len(values) < len(evaluated) else ""
-        undecided = ", which do not decide it yet" if clause.sequential else ""
-        found = (
-            f"{counted(len(values), 'run')} of {clause.repetitions} counted{undecided}{refused}"
-            if evaluated
-            else "no session contains such a run"
-        )
-        return Verdict(clause, NOT_PROVEN, None, f"{found}.", evaluated)
-    if len(versions) > 1:
-        return Verdict(
-            clause,
-            NOT_PROVEN,
-            None,
-            f"The runs are of kernels {' and '.join(versions)}, which must not be mixed: name "
-            "kernel_version in the contract.",
-            evaluated,
-        )
-    if others := other_tests(evaluated):
-        return Verdict(clause, NOT_PROVEN, None, others, evaluated)
+    if problem := next(unproven(clause, evaluated, values), None):
+        return Verdict(clause, NOT_PROVEN, None, problem, evaluated)
     outcome, value, wide = judged(clause, values)
-    early = [decided(used, values, clause)] if clause.sequential else []
+    early = [decided(deciding(clause, values) or values, values, clause)] if clause.sequential else []
     text = " ".join([sentence(clause, value), *wide, *early, spread(values, len(evaluated))])
     return Verdict(clause, outcome, value, text, evaluated)
+
+
+def unproven(clause: Clause, evaluated: Sequence[EvaluatedRun], values: list[float]) -> Iterator[str]:
+    """Why the values that count prove nothing, one sentence each."""
+    counting = [entry.run for entry in evaluated if entry.counts]
+    if not evaluated:
+        yield "no session contains such a run."
+    elif deciding(clause, values) is None:
+        refused = f", {counted(len(evaluated) - len(values), 'run')} refused" if len(values) < len(evaluated) else ""
+        undecided = ", which do not decide it yet" if clause.sequential else ""
+        yield f"{counted(len(values), 'run')} of {clause.repetitions} counted{undecided}{refused}."
+    versions = sorted({run.kernel_version for run in counting})
+    if len(versions) > 1:
+        yield (
+            f"The runs are of kernels {' and '.join(versions)}, which must not be mixed: name kernel_version in the "
+            "contract."
+        )
+    names = sorted({name for run in counting for name in run.parameters})
+    if differing := [name for name in names if len({run.parameters.get(name) for run in counting}) > 1]:
+        yield f"The runs differ in {' and '.join(differing)} and must not be mixed: name a value under `parameters`."
 
 
 def deciding(clause: Clause, values: list[float]) -> list[float] | None:
@@ -223,16 +224,6 @@ def unfit_values(clause: Clause, run: Run, terms: Terms) -> Iterator[Refusal]:
         yield Refusal("not_measured", f"the session has no value of {clause.metric}")
     elif metric and metric.unit != clause.unit:
         yield Refusal("other_unit", f"the session states {clause.metric} in {metric.unit!r:.80}")
-
-
-def other_tests(evaluated: Sequence[EvaluatedRun]) -> str:
-    """In what the tests of the runs that count differ, as a sentence; empty if they are one test."""
-    parameters = [entry.run.parameters for entry in evaluated if entry.counts]
-    names = sorted({name for found in parameters for name in found})
-    differing = [name for name in names if len({found.get(name) for found in parameters}) > 1]
-    if not differing:
-        return ""
-    return f"The runs differ in {' and '.join(differing)} and must not be mixed: name a value under `parameters`."
 
 
 def other_workload(clause: Clause, log: Log) -> Iterator[Refusal]:

@@ -102,10 +102,11 @@ def unsigned(run: Run, signatures: Mapping[Path, Signature]) -> Run:
 
 def located(log: Path, source: Path) -> Path:
     """Where the log of a session is now: below the folder of the session's file, at the longest end of the recorded
-    path that exists there, so that a copy of a session with its logs is evaluated by itself; else at that path."""
+    path that exists there, so that a copy of a session with its logs is evaluated by itself; else at that path, which
+    is never that of another folder in which a command runs."""
     inside = [log] if log.is_relative_to(source.parent) else []
-    copies = [source.parent.joinpath(*log.parts[start:]) for start in range(1, len(log.parts))]
-    return next((path for path in (*inside, *copies) if path.exists()), log)
+    copies = [source.parent.joinpath(*log.parts[start:]) for start in range(log.is_absolute(), len(log.parts))]
+    return next((path for path in (*inside, *copies) if path.exists()), source.parent / log)
 
 
 def is_outside(log: Path, source: Path) -> bool:

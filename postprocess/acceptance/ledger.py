@@ -65,7 +65,7 @@ def read_ledger(contract: Contract) -> list[Entry]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise ContractError(path, None, "", f"cannot be read: {error.strerror}") from None
+        raise ContractError(path, f"cannot be read: {error.strerror}") from None
     lines = [checked_line(path, contract, texts, number) for number in range(len(texts))]
     following = [*lines[1:], None]
     return [
@@ -81,25 +81,23 @@ def read_ledger(contract: Contract) -> list[Entry]:
 
 
 def checked_line(path: Path, contract: Contract, texts: list[bytes], place: int) -> Line:
+    def wrong(problem: str) -> ContractError:
+        return ContractError(path, f"{problem}; restore the ledger", place + 1)
+
     try:
         line = msgspec.json.decode(texts[place], type=Line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ContractError(path, place + 1, "", f"no line of a ledger: {error}; restore the ledger") from None
+        raise wrong(f"no line of a ledger: {error}") from None
     previous = hashlib.sha256(texts[place - 1]).hexdigest() if place else None
     if line.number != place + 1 or line.previous != previous:
-        raise ContractError(
-            path, place + 1, "", "the ledger was altered: this line does not follow the one before; restore the ledger"
-        )
+        raise wrong("the ledger was altered: this line does not follow the one before")
     if (line.session_sha256 is None) == (line.abandoned is None) and place:
-        raise ContractError(path, place + 1, "", "either session_sha256 or abandoned is expected; restore the ledger")
+        raise wrong("either session_sha256 or abandoned is expected")
     if line.contract_sha256 != contract.sha256:
-        raise ContractError(
-            path,
-            place + 1,
-            "",
-            f"the contract was changed after this acceptance had begun: its SHA-256 was {line.contract_sha256} and is "
-            f"now {contract.sha256}; restore it, or begin a new acceptance with another file",
-        )
+        changed = "the contract was changed after this acceptance had begun: its SHA-256 was"
+        todo = "restore it, or begin a new acceptance with another file"
+        text = f"{changed} {line.contract_sha256} and is now {contract.sha256}; {todo}"
+        raise ContractError(path, text, place + 1)
     return line
 
 
@@ -109,15 +107,10 @@ def begin(contract: Contract, session_sha256: str | None, abandoned: str | None)
     written."""
     path, entries = ledger_path(contract.path), read_ledger(contract)
     if entries and session_sha256 is None and not abandoned:
-        raise ContractError(
-            path,
-            None,
-            "",
-            f"session {entries[-1].number} has begun: name its report with --after, or say with --abandoned why there "
-            "is none",
-        )
+        last = f"session {entries[-1].number} has begun"
+        raise ContractError(path, f"{last}: name its report with --after, or say with --abandoned why there is none")
     if not entries and (session_sha256 or abandoned):
-        raise ContractError(path, None, "", "no session has begun yet: leave out --after and --abandoned")
+        raise ContractError(path, "no session has begun yet: leave out --after and --abandoned")
     line = Line(
         number=len(entries) + 1,
         contract_sha256=contract.sha256,

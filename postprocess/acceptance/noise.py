@@ -9,7 +9,6 @@ of the same night, and the nights of one acceptance follow each other.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -39,24 +38,6 @@ class Drawn:
     nights: np.ndarray
 
 
-class Noise(Protocol):
-    """Where values come from. `words` describe it with `remarks`, `nights` is the number of nights that tell it, 0 if
-    it is stated. `repeated`: whether a session has several runs of each test; else each run is of another session."""
-
-    @property
-    def words(self) -> str: ...
-    @property
-    def nights(self) -> int: ...
-    @property
-    def remarks(self) -> tuple[str, ...]: ...
-    @property
-    def repeated(self) -> bool: ...
-
-    def draw(self, tests: Sequence[Sequence[Clause]], draws: int, sessions: int, seed: int) -> Drawn:
-        """Acceptances of these tests, each a list of clauses that the same runs decide, over so many sessions."""
-        ...
-
-
 def runs_of(test: Sequence[Clause]) -> int:
     """All runs that match a clause enter it, so the clause with the most repetitions decides."""
     return max(clause.repetitions for clause in test)
@@ -70,7 +51,7 @@ def session_of_runs(runs: int, sessions: int) -> np.ndarray:
 @dataclass(frozen=True)
 class Stated:
     """Normal noise: the standard deviations of runs of one session and of sessions, as fractions. Clauses are
-    independent."""
+    independent. No nights tell it, and a session has as many runs as are needed."""
 
     runs: float
     between: float = 0.0
@@ -86,6 +67,7 @@ class Stated:
         )
 
     def draw(self, tests: Sequence[Sequence[Clause]], draws: int, sessions: int, seed: int) -> Drawn:
+        """Acceptances of these tests, each a list of clauses that the same runs decide, over so many sessions."""
         drawn = []
         for number, test in enumerate(tests):
             rng, runs = np.random.default_rng([seed, number]), runs_of(test)
@@ -116,6 +98,7 @@ class Recorded:
         return f"{counted(self.nights, 'night')} of {self.source}{several}"
 
     def draw(self, tests: Sequence[Sequence[Clause]], draws: int, sessions: int, seed: int) -> Drawn:
+        """As of stated noise. The nights of an acceptance follow each other."""
         sessions = sessions if self.repeated else max(map(runs_of, tests))
         rng = np.random.default_rng([seed, self.nights])
         nights = (rng.integers(self.nights, size=(draws, 1)) + np.arange(sessions)) % self.nights
@@ -127,6 +110,9 @@ class Recorded:
             drawn.append(values[chosen, inside])
         np.add.at(times, (np.arange(draws)[:, None], nights), 1)
         return Drawn(drawn, times)
+
+
+Noise = Stated | Recorded
 
 
 def names(test: Sequence[Clause]) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ class Acceptance:
     @property
     def gaps(self) -> list[str]:
         """Why the contract is not proven whatever its clauses say, one sentence each."""
-        allowed = self.contract.allows(self.refused + self.abandoned)
+        allowed = self.refused + self.abandoned <= self.contract.refused_runs
         return self.missing if allowed else [f"{self.left_out}: {TOO_MANY}", *self.missing]
 
     @property

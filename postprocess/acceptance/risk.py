@@ -6,7 +6,7 @@ The supplier's risk is that of a good machine, at the bound or better, to fail; 
 the bound to pass. All clauses are at the same distance from their bounds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +25,6 @@ from coffeecup.postprocess.acceptance.noise import Drawn, Noise, by_runs, runs_o
 from coffeecup.postprocess.statistics.shares import share_interval
 
 PERCENT = (-10.0, -5.0, -2.0, -1.0, 0.0, 1.0, 2.0, 5.0, 10.0)  # better than the bound; below 0 worse
-DRAWS = 4000
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Assumed:
     noise: Noise
     sessions: int = 1
     refused: float = 0.0
-    draws: int = DRAWS
+    draws: int = 4000
     seed: int = 0
 
 
@@ -61,41 +60,33 @@ class Simulation:
     drawn: Drawn = field(repr=False)
     refused: np.ndarray = field(repr=False)  # runs that were refused before enough counted (draws,)
 
-    def passed(self, percent: float) -> dict[str | None, np.ndarray]:
-        """Which acceptances (draws,) each clause passes, and the whole contract (None)."""
-        found: dict[str | None, np.ndarray] = {}
+    def outcomes(self, percent: float) -> Iterator[tuple[str | None, np.ndarray, float | None]]:
+        """For each clause by name, and for the whole contract (None): which acceptances (draws,) pass, and the mean
+        number of runs that decide them."""
         verdicts: list[list[Verdict]] = [[] for _ in self.refused]
         for test, values in zip(by_runs(self.contract.clauses), self.drawn.values):
             for place, clause in enumerate(test):
-                measured = true_value(clause, percent) * values[:, :, place]
-                for one, runs in zip(verdicts, measured):
-                    outcome, value, _ = judged(clause, runs.tolist())
+                measured, used = true_value(clause, percent) * values[:, :, place], []
+                for one, drawn in zip(verdicts, measured):
+                    runs = drawn.tolist()
+                    outcome, value, _ = judged(clause, runs)
                     one.append(Verdict(clause, outcome, value, "", ()))
-                found[clause.name] = np.array([one[-1].outcome == PASS for one in verdicts])
-        found[None] = np.array([self.accepted(one, int(refused)) for one, refused in zip(verdicts, self.refused)])
-        return found
+                    used.append(len(deciding(clause, runs) or runs))
+                passed = np.array([one[-1].outcome == PASS for one in verdicts])
+                yield clause.name, passed, float(np.mean(used))
+        yield None, np.array([self.accepted(one, int(count)) for one, count in zip(verdicts, self.refused)]), None
 
     def accepted(self, verdicts: list[Verdict], refused: int) -> bool:
         relations = [evaluate_relation(relation, verdicts) for relation in self.contract.relations]
-        return overall([*verdicts, *relations], [] if self.contract.allows(refused) else [NOT_PROVEN]) == PASS
+        gaps = [NOT_PROVEN] if refused > self.contract.refused_runs else []
+        return overall([*verdicts, *relations], gaps) == PASS
 
     def chances(self, percents: Sequence[float] = PERCENT) -> list[Chance]:
         return [
-            Chance(name, percent, float(passed.mean()), interval(passed, self.drawn.nights), runs.get(name))
+            Chance(name, percent, float(passed.mean()), interval(passed, self.drawn.nights), runs)
             for percent in percents
-            for runs in [self.runs(percent)]
-            for name, passed in self.passed(percent).items()
+            for name, passed, runs in self.outcomes(percent)
         ]
-
-    def runs(self, percent: float) -> dict[str | None, float]:
-        """The mean number of runs that decide each clause, by name."""
-        found: dict[str | None, float] = {}
-        for test, values in zip(by_runs(self.contract.clauses), self.drawn.values):
-            for place, clause in enumerate(test):
-                measured = true_value(clause, percent) * values[:, :, place]
-                used = [deciding(clause, list(runs)) or [] for runs in measured] if clause.sequential else []
-                found[clause.name] = float(np.mean([len(runs) for runs in used])) if used else clause.repetitions
-        return found
 
 
 def simulation(contract: Contract, assumed: Assumed) -> Simulation:
@@ -103,9 +94,9 @@ def simulation(contract: Contract, assumed: Assumed) -> Simulation:
     tests = by_runs(contract.clauses)
     drawn = assumed.noise.draw(tests, assumed.draws, assumed.sessions, assumed.seed)
     rng = np.random.default_rng([assumed.seed, len(tests), 1])
-    needed = sum(map(runs_of, tests))
-    refused = rng.negative_binomial(needed, 1 - assumed.refused, assumed.draws) if assumed.refused else None
-    return Simulation(contract, drawn, np.zeros(assumed.draws, dtype=int) if refused is None else refused)
+    return Simulation(
+        contract, drawn, rng.negative_binomial(sum(map(runs_of, tests)), 1 - assumed.refused, assumed.draws)
+    )
 
 
 def true_value(clause: Clause, percent: float) -> float:

@@ -71,24 +71,16 @@ def broken_terms(terms: Terms, log: Log) -> Iterator[Refusal]:
     """The terms that a run does not meet."""
     run, build = log.run, log.run.build
     yield from other_period(terms, datetime.fromisoformat(run.start_time).date())
-    if terms.git_revision and terms.git_revision != build.git_revision:
-        yield Refusal(
-            "git_revision",
-            f"it was built from revision {build.git_revision or 'unknown'}, the contract requires {terms.git_revision}",
-        )
-    if terms.source_sha256 and terms.source_sha256 != build.source_sha256:
-        yield Refusal(
-            "source",
-            f"it was built from sources with the SHA-256 {build.source_sha256}, the contract requires "
-            f"{terms.source_sha256}",
-        )
-    for name, required, stated in (
-        ("MPI library", terms.mpi_library, run.mpi.library),
-        ("compiler", terms.compiler, build.compiler or "unknown"),
+    unknown = build.git_revision or "unknown"
+    for key, required, stated, text in (
+        ("git_revision", terms.git_revision, unknown, "it was built from revision"),
+        ("source", terms.source_sha256, build.source_sha256, "it was built from sources with the SHA-256"),
+        ("mpi_library", terms.mpi_library, run.mpi.library, "its MPI library is"),
+        ("compiler", terms.compiler, build.compiler or "unknown", "its compiler is"),
     ):
-        if required and not stated.startswith(required):
-            key = name.lower().replace(" ", "_")
-            yield Refusal(key, f"its {name} is {stated:.200}, the contract requires {required}")
+        begins = key in ("mpi_library", "compiler")
+        if required and not (str(stated).startswith(required) if begins else stated == required):
+            yield Refusal(key, f"{text} {stated!s:.200}, the contract requires {required}")
     yield from other_program(terms, log)
     yield from other_libraries(terms, log)
 

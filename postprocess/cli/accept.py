@@ -3,6 +3,7 @@
 the contract states which runs count, and leaving out some would change the verdict."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -128,6 +129,8 @@ def evaluate(
             return
         if pdf:
             browser()
+        if dry_run:  # the last session is signed when the next one begins
+            agreed = replace(agreed, signers=None)
         reached = accept(agreed, read_reports(sessions or []), command_line())
         if dry_run:
             typer.echo("\n".join(map(printable, sentences.missing_runs(reached.verdicts))) or "no runs are missing")

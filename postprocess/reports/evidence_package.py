@@ -138,9 +138,10 @@ def verify_package(path: Path, contract_sha256: str | None, command: str) -> Ver
         remarks = list(check_page(page, stated, found, bag))
         bill = [page.with_name(stated["software_bill"]["file"])] if stated["software_bill"] else []
         results = [page, page.with_suffix(".json"), page.with_suffix(".pdf"), *bill]
-        used = {file for _, file in payload(found, results)}
-        for file in sorted({file for file in (bag / DATA).rglob("*") if file.is_file()} - used):
-            raise PackageError(f"{file.relative_to(bag)} is no part of this acceptance")
+        used = {file: bag / name for name, file in payload(found, results)}
+        for file in sorted(file for file in (bag / DATA).rglob("*") if file.is_file()):
+            if used.get(file) != file:
+                raise PackageError(f"{file.relative_to(bag)} is no part of this acceptance, or not in its place")
     return Verified(found, stated, remarks)
 
 

@@ -52,13 +52,9 @@ def text(contract: Contract, assumed: Assumed, chances: list[Chance]) -> str:
     return rendered(title, table, width=WIDTH) + "\n".join(lines) + "\n"
 
 
-def whole(chances: list[Chance]) -> dict[float, float]:
-    return {chance.percent: chance.value for chance in chances if chance.name is None}
-
-
 def summary(chances: list[Chance]) -> list[str]:
     """The two risks of the whole contract."""
-    passed = whole(chances)
+    passed = {chance.percent: chance.value for chance in chances if chance.name is None}
     worse = [f"{percent(passed[better])} % pass {-better:g} % below" for better in sorted(passed) if better < 0]
     return [
         f"The supplier's risk: {percent(1 - passed[0])} % fail with all clauses at their bounds.",

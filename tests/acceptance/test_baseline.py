@@ -76,6 +76,22 @@ def test_runs_that_cannot_tell_prove_nothing(tmp_path, first):
     assert "which does not tell whether it is 90 %: repeat more runs" in content["relations"][0]["sentence"]
 
 
+@pytest.mark.parametrize(("values", "outcome"), [([950, 951], "pass"), ([950], "not proven")])
+def test_two_runs_tell_an_uncertainty(tmp_path, first, values, outcome):
+    _, content = second(tmp_path, first, values, repetitions=1)
+    assert content["result"] == outcome
+    assert ("The uncertainty of the ratio is unknown" in content["relations"][0]["sentence"]) == (outcome != "pass")
+
+
+def test_the_accepted_value_of_a_sequential_clause_is_that_of_its_first_runs(tmp_path):
+    """The first three of at most five runs reached 1000. Worse ones after them change neither this nor 90 % of it."""
+    agreed = contract(clause(floor=900, repetitions=5, sequential=True))
+    _, one = accepted(tmp_path / "first", agreed, [*near(1000), 801, 802, 803, 804, 805])
+    assert one["clauses"][0]["value"] == pytest.approx(1000, rel=1e-3)
+    _, content = second(tmp_path, tmp_path / "first", near(890))
+    assert content["relations"][0]["sentence"].startswith("It reaches 89 % of the accepted value")
+
+
 def test_times_may_be_so_much_longer(tmp_path, first):
     """1 GiB for each of two processes takes 2 * 2**30 / 1e9 s, at 91 % of the bandwidth so much longer."""
     timed = {"metric": "time_to_communicate_total_memory", "unit": "s", "floor": None, "ceiling": 100}
@@ -144,6 +160,20 @@ def test_a_copy_of_the_evidence_is_as_good(tmp_path, first):
     assert second(tmp_path, copy, near(950))[1]["result"] == "pass"
 
 
+def test_sessions_that_were_named_relative_to_a_folder_are_found_beside_the_result(tmp_path, monkeypatch):
+    """Not relative to the folder of the second evaluation, where another session has this name."""
+    folder = tmp_path / "first"
+    folder.mkdir()
+    path = write_contract(folder, contract(clause(floor=900)))
+    official_session(folder / "1", begin(path), near(1000))
+    monkeypatch.chdir(folder)
+    assert run("accept", "contract.yaml", "1", "-o", "acceptance.html").exit_code == 0
+    shutil.copytree(folder / "1", tmp_path / "1")
+    (tmp_path / "1" / "session.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    assert second(tmp_path, folder, near(950))[1]["result"] == "pass"
+
+
 @pytest.mark.parametrize("name", ["run-1/b_eff.jsonl", "session.json"])
 def test_an_altered_file_of_the_first_is_refused(tmp_path, first, name):
     copy = copy_of(first, tmp_path)
@@ -175,6 +205,17 @@ def test_a_forged_value_with_its_own_hash_is_refused(tmp_path, first):
     done, content = second(tmp_path, copy, near(950))
     assert content["result"] == "not proven"
     assert "does not yield the accepted value" in said(done)
+
+
+def test_a_forged_accepted_value_with_its_own_hash_is_refused(tmp_path, first):
+    """The runs that counted do not yield it."""
+    copy = copy_of(first, tmp_path)
+    content = json.loads((copy / "acceptance.json").read_text())
+    content["clauses"][0]["value"] *= 0.9
+    (copy / "acceptance.json").write_text(json.dumps(content))
+    done, content = second(tmp_path, copy, near(950))
+    assert content["result"] == "not proven"
+    assert "the first runs of 'network' do not yield the accepted value" in said(done)
 
 
 @pytest.mark.parametrize("signed", [False, True])

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 import yaml
 from builds import ROOT
@@ -18,7 +19,7 @@ from test_risk import NAIVE, agreed
 
 from coffeecup.postprocess.acceptance import evaluation
 from coffeecup.postprocess.acceptance.noise import Stated
-from coffeecup.postprocess.acceptance.plan import STATISTICS, Wanted, plan
+from coffeecup.postprocess.acceptance.plan import STATISTICS, Runs, Wanted, clause_with, plan, sure
 from coffeecup.postprocess.acceptance.risk import Assumed
 
 WANTED = Wanted(supplier=0.05, centre=0.05, below=5.0, most_runs=40)
@@ -89,6 +90,21 @@ def test_no_guard_band_helps_good_machines_that_scatter_more_than_is_allowed():
     # With one run there is no scatter, so the risks could be kept only by a guard band that no slow machine would miss.
     assert proposal.proposed is None
     assert proposal.smallest == (math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("share", "guard"), [(1.01, 0.0), (0.975, 2.5), (0.9749, 2.6), (0.52, 48.0), (0.5, 50.0), (0.4999, None)]
+)
+def test_the_guard_band_is_the_smallest_one_in_tenths_up_to_half_of_the_bound(share, guard):
+    """All runs are the same part of the true value: a machine 5 % below never passes."""
+    found = clause_with(Runs(NAIVE, np.full((200, 3), share), np.zeros(200, dtype=bool)), 0.05, WANTED)
+    assert (found and found.guard_band) == guard
+
+
+@pytest.mark.parametrize(("risk", "draws", "expected"), [(0.05, 1900, 0.04), (0.05, 100, 0.025)])
+def test_two_standard_errors_are_kept_but_at_most_half_of_the_risk(risk, draws, expected):
+    """The standard error of 0.05 in 1900 draws is 0.005."""
+    assert sure(risk, draws) == pytest.approx(expected)
 
 
 class Chosen(Stated):

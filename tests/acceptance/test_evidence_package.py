@@ -135,6 +135,14 @@ def ledger_in_another_order(bag):
     ledger.write_bytes(b"".join(reversed(ledger.read_bytes().splitlines(keepends=True))))
 
 
+def sessions_renumbered(bag):
+    """Each is complete, and a reader who looks for the first one finds the second."""
+    sessions = bag / "data/sessions"
+    (sessions / "1").rename(sessions / "3")
+    (sessions / "2").rename(sessions / "1")
+    (sessions / "3").rename(sessions / "2")
+
+
 def better_result(bag):
     edit(bag / "data/result/a.json", b'"value": 1001', b'"value": 2001')
 
@@ -156,6 +164,7 @@ def milder_contract(bag):
         (signed_again_with_other_signers, "one of the two was altered"),
         (without_a_session, "Session 1, begun"),
         (ledger_in_another_order, "the ledger was altered"),
+        (sessions_renumbered, "data/sessions/1/run-0/b_eff.jsonl is no part of this acceptance, or not in its place"),
         (better_result, "and the package states"),
         (better_page, "a.html is not the page of the result a.json"),
         (milder_contract, "the contract was changed after this acceptance had begun"),
@@ -264,6 +273,20 @@ def test_a_package_has_the_evidence_of_its_baseline(tmp_path):
     shutil.rmtree(site)
     done = verified(tmp_path / "evidence.tar")
     assert done.exit_code == 0, done.output
+
+
+def test_missing_runs_are_counted_before_their_session_is_signed(tmp_path):
+    """`begin --after` signs it, with which one continues only if runs are missing. Without a signature, nothing is
+    proven."""
+    key, signers = new_key(tmp_path / "centre"), tmp_path / "signers"
+    signers.write_text(f"a@centre {key.with_suffix('.pub').read_text()}")
+    agreed = contract(clause(repetitions=3), signers={"file": str(signers), "sha256": sha256(signers)})
+    path = write_contract(tmp_path, agreed)
+    report = official_session(tmp_path / "1", begin(path, "--key", key), [1000, 1001])
+    assert "network: 1 run is missing: " in said(run("accept", "--dry-run", path, report))
+    done = run("accept", path, report, "-o", tmp_path / "a.html")
+    assert done.exit_code == 1
+    assert "session.json is not signed" in said(done)
 
 
 def test_the_same_acceptance_has_the_same_evidence(tmp_path):

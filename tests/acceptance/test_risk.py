@@ -234,4 +234,5 @@ def test_a_history_and_a_figure(tmp_path):
     assert done.exit_code == 0, done.output
     assert "Noise: 30 nights of the sessions, one run of each" in said(done)
     rows = pd.read_csv(tmp_path / "f" / "contract-operating-characteristic.csv")
+    assert sorted(set(rows["percent_better"])) == [-10, -5, -2, -1, 0, 1, 2, 5, 10]
     assert rows[rows["percent_better"] == 10]["passes_percent"].min() == 100
