@@ -32,7 +32,7 @@ test: lint      ## check the sources, build everything and run every test
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
 	@status=0; \
 	.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not (prove or alone or rate)" || status=$$?; \
-	.venv/bin/pytest -m "(alone or rate) and not prove" || status=$$?; \
+	.venv/bin/pytest -m "(alone or rate) and not prove" $$(grep -rlE 'mark\.(alone|rate)' tests --include='test_*.py') || status=$$?; \
 	exit $$status
 
 lint: sources   ## check layout, types, spelling, licences and common errors of the sources; nothing is changed

@@ -257,6 +257,7 @@ def test_nothing_else_names_a_benchmark():
 
 
 REGISTRY = "coffeecup.postprocess.benchmarks.registry"
+SCORED = "*(all.part(name, role) for role in ('rules', 'reduction', 'qualifications'))"
 
 
 @pytest.mark.parametrize(
@@ -264,11 +265,13 @@ REGISTRY = "coffeecup.postprocess.benchmarks.registry"
     [
         ("coffeecup.postprocess.cli.app", {"pandas", "matplotlib", "reframe"}),
         (f"{REGISTRY}; {REGISTRY}.benchmarks()", {"numpy", "pandas"}),
+        (f"{REGISTRY} as all; [(all.functions(name), {SCORED}) for name in all.benchmarks()]", {"matplotlib"}),
     ],
-    ids=["command", "session of ReFrame"],
+    ids=["command", "session of ReFrame", "score"],
 )
 def test_nobody_waits_for_what_others_import(reads, without):
-    """pandas alone takes longer than `coffeecup --version` needs, numpy a tenth of a session of ReFrame."""
+    """pandas alone takes longer than `coffeecup --version` needs, numpy a tenth of a session of ReFrame, and matplotlib
+    more than a quarter of a score."""
     command = f"import sys, {reads}; print(*{without} & set(sys.modules))"
     done = run([sys.executable, "-c", command], cwd=ROOT, check=True)
     assert done.stdout == "\n"

@@ -8,6 +8,7 @@ import shutil
 import sys
 import sysconfig
 import time
+from functools import partial
 from pathlib import Path
 
 import logs_made
@@ -16,7 +17,7 @@ import yaml
 from builds import OPEN_MPI, ROOT, executable, run
 from check_runs import configuration, only_case, values
 from conftest import CHECKS, LOCAL
-from logs_made_b_eff import b_eff_log, stopped_log
+from logs_made_b_eff import averaged_log, stopped_log
 from reframe.core.exceptions import PipelineError
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
@@ -30,7 +31,7 @@ SHORT = values("b_eff.time_budget=1", "b_eff.memory_per_process=1MiB")
 @pytest.fixture
 def good(kernel_with):
     """Options for a run of two processes whose kernel leaves a good log."""
-    return [*kernel_with(b_eff_log(ranks=2, nodes=1)), *TWO]
+    return [*kernel_with(averaged_log(ranks=2, nodes=1)), *TWO]
 
 
 def refused(session, says):
@@ -85,38 +86,33 @@ def test_complete_log_passes_with_its_metrics_and_no_reference(reframe, good):
 
 def changed(ranks=2, **fields):
     """A good log whose end record differs."""
-    records = b_eff_log(ranks=ranks, nodes=1)
+    records = averaged_log(ranks=ranks, nodes=1)
     return [*records[:-1], {**records[-1], **fields}]
 
 
 HUNG = {"rank": 5, "host": "x7", "process": 9, "state": "stopped", "kernel_function": None, "steps": 3}
 HUNG |= {"place": "ring-1", "file": None, "messages": 2, "receives_from": [4], "adapters_lost": []}
-BAD = {  # by the number of processes
-    2: (b_eff_log(ranks=2, nodes=1)[:-1], "sanity error"),
-    3: (changed(3, status="failed", reason="a wrong byte"), "a wrong byte"),
-    4: (b_eff_log(ranks=3, nodes=1), "the log belongs to b_eff on 3"),
-    5: (
-        stopped_log(1, "worst-cycle", ranks=5, nodes=1),
-        "metrics: ['ping_pong_bandwidth', 'ping_pong_latency']; The run was stopped",
-    ),
-    7: (changed(7, status="interrupted", reason="SIGTERM"), "SIGTERM"),
-    6: ([], "sanity error"),
-    8: (
-        changed(status="hung", reason="no progress for 3 s", processes=[HUNG]),
-        "; rank 5 on x7 is stopped (ring-1)",
-    ),
-}
+STOPPED = "metrics: ['ping_pong_bandwidth', 'ping_pong_latency']; The run was stopped"
 
 
 def test_log_that_is_not_of_a_complete_run_fails(reframe, tmp_path, kernel_that):
-    for size, (records, _) in BAD.items():
+    bad = {  # by the number of processes
+        2: (changed()[:-1], "sanity error"),
+        3: (changed(3, status="failed", reason="a wrong byte"), "a wrong byte"),
+        4: (changed(3), "the log belongs to b_eff on 3"),
+        5: (stopped_log(1, "worst-cycle", ranks=5, nodes=1), STOPPED),
+        6: ([], "sanity error"),
+        7: (changed(7, status="interrupted", reason="SIGTERM"), "SIGTERM"),
+        8: (changed(status="hung", reason="no progress for 3 s", processes=[HUNG]), "; rank 5 on x7 is stopped (ring"),
+    }
+    for size, (records, _) in bad.items():
         logs_made.write(tmp_path / f"{size}.jsonl", records)
     kernel = kernel_that(f'cp {tmp_path}/$OMPI_COMM_WORLD_SIZE.jsonl "$log"')
-    config = configuration(tmp_path, {"env_vars": [*map(list, OPEN_MPI.items())], "extras": {"sizes": [*BAD]}})
+    config = configuration(tmp_path, {"env_vars": [*map(list, OPEN_MPI.items())], "extras": {"sizes": [*bad]}})
     session = reframe("-r", "-n", "b_eff%", *kernel, config=config)
     found = {case["num_processes"]: case for case in session.cases}
-    assert session.returncode == 1 and found.keys() == BAD.keys(), session.output
-    for size, (_, complaint) in BAD.items():
+    assert session.returncode == 1 and found.keys() == bad.keys(), session.output
+    for size, (_, complaint) in bad.items():
         assert (found[size]["result"], found[size]["fail_phase"]) == ("fail", "sanity")
         assert complaint in found[size]["fail_reason"]
         hang = {"hang": {"verdict": "rank 5 on x7 is stopped (ring-1)", "nodes": ["x7"]}}
@@ -131,12 +127,12 @@ def test_job_without_log_shows_what_it_said(reframe, kernel_that):
 @pytest.mark.parametrize(
     ("made", "runs", "phase"),
     [
-        pytest.param(stopped_log(1, "ring-2", 700.0, ranks=2, nodes=1), 1, "setup", id="the budget is too small"),
-        pytest.param(changed(status="failed", reason="a time budget"), 2, "sanity", id="any other reason"),
+        pytest.param(partial(stopped_log, 1, "ring-2", 700.0, nodes=1), 1, "setup", id="the budget is too small"),
+        pytest.param(partial(changed, status="failed", reason="a time budget"), 2, "sanity", id="any other reason"),
     ],
 )
 def test_a_retry_that_would_need_the_same_budget_fails_without_a_run(reframe, tmp_path, kernel_with, made, runs, phase):
-    session = reframe(*kernel_with(made), *TWO, "--max-retries=1")
+    session = reframe(*kernel_with(made(ranks=2)), *TWO, "--max-retries=1")
     assert session.returncode == 1 and len((tmp_path / "calls").read_text().splitlines()) == runs
     assert [(case["result"], case["fail_phase"]) for case in session.cases] == [("fail", "sanity"), ("fail", phase)]
     needed = "a time budget of about 700 s is needed here: with 300 s the run was stopped"
@@ -148,7 +144,7 @@ def test_a_retry_that_would_need_the_same_budget_fails_without_a_run(reframe, tm
 
 def test_log_states_what_the_configuration_knows_of_the_partition(reframe, tmp_path, kernel_that):
     """40.5 Gflop/s on one node, of which the partition has four."""
-    made = b_eff_log(ranks=2, nodes=1)
+    made = averaged_log(ranks=2, nodes=1)
     made[0]["environment"]["COFFEECUP_ASKED"] = "WHAT_WAS_STATED"
     log = logs_made.write(tmp_path / "made.jsonl", made)
     kernel = kernel_that(f'cp {log} "$log"; sed -i "s!WHAT_WAS_STATED!$COFFEECUP_ASKED!" "$log"')
@@ -338,7 +334,7 @@ def test_the_same_environment_and_architecture_are_compiled_once(reframe, tmp_pa
 
 def test_jobs_on_this_machine_do_not_overlap(reframe, tmp_path, kernel_that, no_scheduler):
     times = tmp_path / "times"
-    made = logs_made.write(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
+    made = logs_made.write(tmp_path / "made.jsonl", averaged_log(ranks=2, nodes=1))
     script = f'echo begin >> {times}; sleep 1; echo end >> {times}; cp {made} "$log"'
     reframe("-r", *kernel_that(script), config=None, env=OPEN_MPI | no_scheduler)
     lines = times.read_text().split()

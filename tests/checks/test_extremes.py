@@ -7,7 +7,7 @@ import pytest
 import yaml
 from check_runs import references, values
 from conftest import CHECKS, Reframe, kernel_of
-from logs_made_b_eff import b_eff_log, steady
+from logs_made_b_eff import averaged_log, steady
 from other_suite import later
 from sessions_made import database, night, values_of
 
@@ -28,7 +28,7 @@ def logs(tmp_path_factory):
     """A folder with a usual log, and with a slow one: half of the bandwidth, twice the latency."""
     folder = tmp_path_factory.mktemp("logs")
     for name, bandwidth in {"usual": steady(), "slow": steady(4e-6, 0.5e9)}.items():
-        logs_made.write(folder / f"{name}.jsonl", b_eff_log(ranks=2, nodes=1, bandwidth=bandwidth))
+        logs_made.write(folder / f"{name}.jsonl", averaged_log(ranks=2, nodes=1, bandwidth=bandwidth))
     return folder
 
 
@@ -137,6 +137,6 @@ def test_too_few_sessions_leave_the_bounds_of_the_file(gated):
     ],
 )
 def test_files_that_cannot_be_used_fail_the_test(reframe, kernel_that, tmp_path, variables, reason):
-    made = logs_made.write(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
+    made = logs_made.write(tmp_path / "made.jsonl", averaged_log(ranks=2, nodes=1))
     session = reframe("-r", "-n", "b_eff%num_processes=2$", *kernel_that(f'cp {made} "$log"'), *values(*variables))
     assert session.returncode == 1 and reason in session.cases[0]["fail_reason"], session.output

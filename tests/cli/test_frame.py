@@ -16,7 +16,7 @@ from pathlib import Path
 import logs_made
 import pytest
 from builds import ROOT
-from logs_made_b_eff import b_eff_log
+from logs_made_b_eff import averaged_log
 from packaging.specifiers import SpecifierSet
 
 from coffeecup.postprocess.cli.watch import Watched, watch
@@ -129,7 +129,7 @@ GROWING = """
 def growing(tmp_path):
     """A folder, and a command that writes a log there in three bursts and ends with 7; how many measurements are in the
     first burst, in the first two and in the log."""
-    made = logs_made.write(tmp_path / "made", b_eff_log(ranks=2, nodes=1))
+    made = logs_made.write(tmp_path / "made", averaged_log(ranks=2, nodes=1))
     folder = tmp_path / "logs"
     script = textwrap.dedent(GROWING.format(made=str(made), folder=str(folder)))
     kinds = [json.loads(line)["record"] for line in made.open()]
@@ -157,7 +157,7 @@ def test_watching_on_a_terminal_shows_a_bar(growing):
 
 
 def test_watching_ignores_logs_from_before_and_what_is_no_log(tmp_path, capfd):
-    logs_made.write(tmp_path / "old.jsonl", b_eff_log(ranks=2, nodes=1))
+    logs_made.write(tmp_path / "old.jsonl", averaged_log(ranks=2, nodes=1))
     assert watch(tmp_path, ["sh", "-c", f"sleep 1.2; echo '[1]' > {tmp_path}/new.jsonl; exit 3"]) == 3
     assert capfd.readouterr().out == ""
 
@@ -174,7 +174,7 @@ def test_watching_goes_on_if_a_directory_vanishes_while_it_is_searched(tmp_path,
     (tmp_path / "done").mkdir()
     watched = Watched(tmp_path)
     (tmp_path / "other").mkdir()
-    logs_made.write(tmp_path / "other" / "b_eff.jsonl", b_eff_log())
+    logs_made.write(tmp_path / "other" / "b_eff.jsonl", averaged_log())
     monkeypatch.setattr(os, "scandir", too_late)
     assert [log.path.parent.name for log, _ in watched.grown()] == ["other"]
     assert not (tmp_path / "done").exists()

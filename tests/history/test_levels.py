@@ -371,19 +371,6 @@ def test_detection_needs_four_sessions_and_tells_after_how_many_it_was():
     assert (shift.index, shift.detected) == (40, 44)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_series_looked_at_together_are_those_looked_at_alone(seed):
-    many = np.array(
-        [
-            np.concatenate([noise(30, seed=seed + n), factor * noise(10, seed=9 + n)])
-            for n, factor in enumerate((1.0, 0.8, 1.2, 0.9))
-        ]
-    )
-    smallest = np.full(4, 0.02)
-    alone = [detections(values[None], 4.0, smallest[:1], np.ones(1))[0] for values in many]
-    assert detections(many, 4.0, smallest, np.ones(4)) == alone
-
-
 @pytest.mark.filterwarnings("error")
 def test_drift_that_begins_with_a_step_is_one_change():
     """A loss of 10 % after 30 sessions, and 0.4 % more with each one after it: the step is found first, then the

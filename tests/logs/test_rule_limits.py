@@ -16,8 +16,6 @@ from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.logs.rules import count_cores, same
 
-MADE = made()
-
 
 def refusal(tmp_path, records):
     """The invariant that a log does not keep, None if it has a score."""
@@ -311,7 +309,7 @@ CASES = [
 
 @pytest.mark.parametrize(("benchmark", "name", "accepted", "refused"), CASES)
 def test_a_limit_from_both_sides(tmp_path, benchmark, name, accepted, refused):
-    fine, wrong = copy.deepcopy(MADE[benchmark]), copy.deepcopy(MADE[benchmark])
+    fine, wrong = (copy.deepcopy(made()[benchmark]) for _ in range(2))
     accepted(fine)
     assert refusal(tmp_path, fine) is None
     refused(wrong)

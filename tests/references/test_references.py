@@ -6,7 +6,7 @@ import pytest
 import yaml
 from commands import run, said
 from logs_made import write as write_log
-from logs_made_b_eff import b_eff_log
+from logs_made_b_eff import averaged_log
 from sessions_made import case, database, each_night, nights, steady, values_of
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
@@ -362,7 +362,7 @@ def test_the_gate_finds_a_reference_that_belongs_to_nothing(reframe, written):
 
 
 def test_what_is_outside_a_proposed_reference_fails_in_reframe_and_is_retried(reframe, written, tmp_path, kernel_that):
-    log = write_log(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
+    log = write_log(tmp_path / "made.jsonl", averaged_log(ranks=2, nodes=1))
     options = ("-r", "-n", "b_eff%num_processes=2$", "-S", f"b_eff.reference_file={written}", "--max-retries=1")
     done = reframe(*options, *kernel_that(f'cp {log} "$log"'))
     assert done.returncode == 1

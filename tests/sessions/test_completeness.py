@@ -10,7 +10,7 @@ import logs_made
 import pandas as pd
 import pytest
 from commands import run
-from logs_made_b_eff import b_eff_log
+from logs_made_b_eff import averaged_log
 from sessions_made import case, database, each_night, night, session
 
 from coffeecup.postprocess.history.cases import selection
@@ -297,7 +297,7 @@ def test_longest_gap_comes_first(tmp_path):
 
 
 def test_real_session_whose_kernel_or_build_fails_has_no_value(reframe, kernel_that, tmp_path):
-    log = logs_made.write(tmp_path / "good.jsonl", b_eff_log(ranks=2, nodes=1))
+    log = logs_made.write(tmp_path / "good.jsonl", averaged_log(ranks=2, nodes=1))
     options = ["-r", "-n", "^b_eff%num_processes=2$"]
     stored = tmp_path / "results.db"
     for script, code, expected, reason in (

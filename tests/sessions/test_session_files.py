@@ -10,7 +10,7 @@ import logs_made
 import pytest
 import sessions_made
 from logs_made import sha256
-from logs_made_b_eff import b_eff_log
+from logs_made_b_eff import averaged_log
 from sessions_made import case, database, each_night, night, nights, session, write
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
@@ -22,7 +22,7 @@ from coffeecup.postprocess.sessions.files import read_reports
 @pytest.fixture
 def real(reframe, tmp_path, kernel_that):
     """A session that ReFrame ran and stored both ways, and the log that its kernel left."""
-    log = logs_made.write(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
+    log = logs_made.write(tmp_path / "made.jsonl", averaged_log(ranks=2, nodes=1))
     options = ("-r", "-n", "b_eff%num_processes=2$", "--session-extras", "firmware=1.2")
     done = reframe(*options, *kernel_that(f'cp {log} "$log"'))
     assert done.returncode == 0, done.output

@@ -255,7 +255,7 @@ def test_io_checks_ask_for_no_more_than_the_partition_grants(foreign, tmp_path):
 
 
 def test_references_differ_by_environment(foreign, kernel_that, tmp_path):
-    made = logs_made.write(tmp_path / "made.jsonl", logs_made_b_eff.b_eff_log(ranks=2, nodes=1))
+    made = logs_made.write(tmp_path / "made.jsonl", logs_made_b_eff.averaged_log(ranks=2, nodes=1))
     variables = [[name, value] for name, value in OPEN_MPI.items()]
     here = partition("here", "local", "local", ["vendor", "other"], env_vars=variables, extras={"sizes": [2]})
 

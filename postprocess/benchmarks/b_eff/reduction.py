@@ -324,3 +324,8 @@ def with_balance_factor(score: Score, r_max_gflops: float) -> Score:
         for view in views(score.log)
     }
     return replace(score, metrics=score.metrics | factors | {"r_max": Metric(r_max_gflops, R_MAX.unit)})
+
+
+def values_in(score: Score, suffix: str) -> dict[str, float]:
+    """The metrics of a view, under the names without its suffix."""
+    return {name: score.metrics[own].value for name in BENCHMARK.units if (own := f"{name}{suffix}") in score.metrics}

@@ -4,12 +4,13 @@
 import numpy as np
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK, reduction
+from coffeecup.postprocess.benchmarks.b_eff import reduction
 from coffeecup.postprocess.benchmarks.b_eff.definition import ONE_RING
 from coffeecup.postprocess.benchmarks.b_eff.doors import View
 from coffeecup.postprocess.benchmarks.b_eff.figures import METHODS, best_by_pattern, rings_text
 from coffeecup.postprocess.benchmarks.b_eff.parts import checks, doors, views
 from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Plan, PlannedLoops
+from coffeecup.postprocess.benchmarks.b_eff.reduction import values_in
 from coffeecup.postprocess.benchmarks.published import published_systems
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.placement import number_stated
@@ -78,11 +79,6 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "patterns": [row | {"view": view.name} for view, rows, _ in split for row in patterns(view.log, rows)],
         "parts": parts,
     }
-
-
-def values_in(score: Score, suffix: str) -> dict[str, float]:
-    """The metrics of a view, under the names without its suffix."""
-    return {name: score.metrics[own].value for name in BENCHMARK.units if (own := f"{name}{suffix}") in score.metrics}
 
 
 def sentences(view: View, values: dict[str, float]) -> list[str]:

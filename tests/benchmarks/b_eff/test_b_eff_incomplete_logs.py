@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of b_eff in which something is missing: which of them yield no score, and what a time budget excuses."""
+"""Logs of b_eff in which something is missing: what is said of those that yield no score, and what a time budget
+excuses. test_contradictions.py breaks each invariant."""
 
 import copy
 
 import logs_made
 import pytest
-from contradictions import alone
 from edits import gone, pattern, put, where
 from logs_made import MIB, first
 from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, budget, loops_of, reduced, stopped_log
@@ -43,11 +43,9 @@ INCOMPLETE = [
     (without(measured("ping-pong", 1)), BELONGS.format("ping-pong", 1, "blocking")),
     (without(lambda r: r["record"] == "measurement"), BELONGS.format("ring-1", 1, "nonblocking")),
     (gone("data_check"), "0 data_check records"),
-    (gone("overhead"), "0 overhead records"),
     (lambda r: r.insert(-5, first(r, record="measurement")), "which was not planned"),
     (patterns(lambda p: p.pop(2)), "planned 5 of the 6 ring patterns"),
     (patterns(lambda p: p.__delitem__(slice(10, None))), "planned 4 of the 30 random patterns"),
-    (patterns(lambda p: p.append(p[0])), "[planned_once]"),
     (pattern("ping-pong", averaged=True), "ping-pong: averaged is True where"),
     (pattern("ring-1", averaged=False), "ring-1: averaged is False where"),
     (pattern("ring-1", name="ring-7"), "the rule that the six rings"),
@@ -58,7 +56,6 @@ INCOMPLETE = [
     (pattern("random-03", processes=8), "random-03: processes is 8 where 16 belongs"),
     (pattern("random-03", methods=["magic"]), "random-03: methods is ['magic'] where"),
     (lambda r: r[1]["methods"][0].update(averaged=False), "[averaged_methods]"),
-    (lambda r: r[1]["methods"][1].update(averaged=True), "[averaged_methods]"),
     (lengths(lambda all_: all_.__setitem__(15, 71000)), "the rule that the 21 message lengths"),
     (lengths(lambda all_: all_.__setitem__(3, 7)), "the rule that the 21 message lengths"),
     (lengths(lambda all_: all_.pop()), "the rule that the 21 message lengths"),
@@ -73,11 +70,6 @@ INCOMPLETE = [
         loop(pattern="surprise"),
         "measurement (repetition 1, pattern surprise, message_bytes 1, method nonblocking), where measurement (",
     ),
-    (loop(fastest_seconds=9.0), "[fastest]"),
-    (
-        loop(elapsed_seconds=1e-300, fastest_seconds=0, slowest_message_seconds=5e-301),
-        "no loop takes less than a nanosecond",
-    ),
     (loop(elapsed_seconds=1e5, slowest_message_seconds=5e4), "timed parts sum up to"),
     (
         put("latency", pattern="surprise"),
@@ -88,13 +80,6 @@ INCOMPLETE = [
     (put("latency", elapsed_seconds=9e-10), "[shortest]"),
     (put("latency", fastest_seconds=9.0), "[fastest]"),
     (put("data_check", wrong_bytes=2), "2 bytes were received wrong"),
-    (put("data_check", received_bytes=0), "received_bytes is 0 where"),
-    (
-        lambda r: r[0]["hosts"][1].update(ranks=[0], core_sets=["0-127"]),
-        "the ranks of the hosts are 0 to `ranks` - 1, each once",
-    ),
-    (lambda r: r[0]["hosts"][0]["ranks"].__setitem__(0, 9), "the ranks of the hosts are 0 to `ranks` - 1, each once"),
-    (alone, "needs at least two processes"),
 ]
 
 

@@ -8,7 +8,7 @@ from coffeecup.postprocess.benchmarks.b_eff.memory.kinds import kinds
 from coffeecup.postprocess.benchmarks.b_eff.memory.records import HOST
 from coffeecup.postprocess.benchmarks.b_eff.memory.variants import suffix
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan
-from coffeecup.postprocess.benchmarks.b_eff.section import values_in
+from coffeecup.postprocess.benchmarks.b_eff.reduction import values_in
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, size

@@ -3,11 +3,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks import node_figures, nodes
+from coffeecup.postprocess.benchmarks import nodes
 from coffeecup.postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED
 from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Confirmation, Matching, Pair
 from coffeecup.postprocess.benchmarks.b_eff.parts import views
@@ -15,8 +16,10 @@ from coffeecup.postprocess.benchmarks.b_eff.records import Plan
 from coffeecup.postprocess.benchmarks.b_eff.rules import pattern_names, problems
 from coffeecup.postprocess.benchmarks.nodes import MATCHINGS, Examination
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.statistics.nodes import COLUMNS, second_ratio
+
+if TYPE_CHECKING:
+    from coffeecup.postprocess.show.plots import Figure
 
 INCOMPLETE = {"all_patterns", "averaged_loops"}  # invariants that a run without a score may break
 NO_GROUPS = "The groups of the nodes (leaf switches) are not known: nodes beyond a shared link may seem slow"
@@ -105,8 +108,10 @@ def all_pairs(log: Log[Plan]) -> pd.DataFrame:
     return pairs[["first", "second", "mbyte_per_second"]]
 
 
-def figures(log: Log[Plan]) -> list[Figure]:
+def figures(log: Log[Plan]) -> "list[Figure]":
     """The bandwidths of all pairs, if they were measured."""
+    from coffeecup.postprocess.benchmarks import node_figures  # scoring waits for no matplotlib
+
     pairs = all_pairs(log)
     return [node_figures.matrix([host.name for host in log.run.hosts], pairs)] if len(pairs) else []
 
