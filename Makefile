@@ -4,7 +4,7 @@ SESSION := output/$(shell date +%Y%m%dT%H%M%S)
 REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
 CHECK := $(notdir $(patsubst %/main.c,%,$(lastword $(sort $(wildcard kernels/*/main.c)))))
 
-.PHONY: help run check test lint sources coverage docs bench prove setup
+.PHONY: help run check test lint types tidy sources coverage docs bench prove setup
 help:           ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
 
@@ -17,10 +17,10 @@ run: setup      ## measure this machine, print the scores and write output/repor
 	exit $$status
 
 # The tests build the kernels several times (tests/conftest.py): each source is compiled once, if there is ccache.
-check lint test: export CMAKE_C_COMPILER_LAUNCHER = $(notdir $(shell command -v ccache))
-check lint test: export CCACHE_DIR = $(CURDIR)/build/ccache
-check lint test: export CCACHE_NOHASHDIR = 1
-check lint test: export CCACHE_BASEDIR = $(CURDIR)
+check lint tidy test: export CMAKE_C_COMPILER_LAUNCHER = $(notdir $(shell command -v ccache))
+check lint tidy test: export CCACHE_DIR = $(CURDIR)/build/ccache
+check lint tidy test: export CCACHE_NOHASHDIR = 1
+check lint tidy test: export CCACHE_BASEDIR = $(CURDIR)
 
 check: sources  ## after each change: quick lint and tests, and a smoke run of one benchmark, CHECK=NAME
 	.venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder --quick -m "not (prove or alone or rate)"
@@ -36,7 +36,12 @@ test: lint      ## check the sources, build everything and run every test
 	exit $$status
 
 lint: sources   ## check layout, types, spelling, licences and common errors of the sources; nothing is changed
+	$(MAKE) --no-print-directory --jobs=2 types tidy
+
+types:          ## the part of lint on types in Python, which one core checks
 	.venv/bin/basedpyright
+
+tidy:           ## the part of lint on common errors in C
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel $$(nproc)
 	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet
