@@ -17,14 +17,22 @@
 #include "adapters.h"
 #include "clock.h"
 #include "filesystem.h"
+#include "memory.h"
 #include "note.h"
 #include "peers.h"
 #include "record.h"
 
 enum { GATHER_MS = 6000, LEAVE_MS = 20000, END_MS = 5000, LAUNCHER_MS = 3000, PAUSE_MS = 100, PROC_PATH = 64 };
 enum { SHORTEST_SECONDS = 30, FIRST_SECONDS = 300, FILES_SECONDS = 600, SLOWER = 100 };
+#define TURN_SECONDS 0.01
+#define LEAST_COUNTED 0.1
 
 double hang_after_seconds;
+
+/* How long and how often a process waited for a processor, since it began. */
+struct queue {
+    double waited_seconds, turns;
+};
 
 /* Global, because peers_watch() has no arguments for it. Time is counted in looks: a keeper that was suspended with its
  * run has not waited. */
@@ -32,7 +40,8 @@ static struct {
     uint64_t progress;
     long looks;
     int patience_seconds;
-    json_t *processes; /* of the hung run, from all nodes */
+    struct queue *queues; /* of each process, at the first look without progress */
+    json_t *processes;    /* of the hung run, from all nodes */
 } seen;
 
 static double limited(double usual_seconds)
@@ -224,14 +233,17 @@ static FILE *create_file(char path[PATH_MAX], int rank)
     return fopen(path, "wxe");
 }
 
-/* Rank 0's keeper: waits for the others, whose clocks and looks differ. */
+/* Rank 0's keeper: waits for the others, whose clocks and looks differ. None of them ends its processes before all have
+ * described theirs, because the launcher then ends all others. */
 static void gather(void)
 {
     char path[PATH_MAX];
     int files = 0;
     FILE *own = create_file(path, 0);
-    for (int waited = 0; waited < GATHER_MS && files < peers_nodes() - 1; waited += PAUSE_MS) {
-        files += take_files(seen.processes);
+    const int others = peers_nodes() - 1, all = others + (own != NULL);
+    for (int waited = 0; waited < GATHER_MS && files < others; waited += PAUSE_MS) {
+        if (files > 0 || take_files(NULL) >= all || waited + PAUSE_MS >= GATHER_MS)
+            files += take_files(seen.processes);
         pause_ms(PAUSE_MS);
     }
     if (!own)
@@ -258,24 +270,67 @@ static void leave(int rank)
 
 /* --- the watch ---------------------------------------------------------------------------------------------------- */
 
-/* Whether a process of this node is the reason why nothing moves: processes of a node may wait for as long as other
- * nodes measure. One that ends by itself may hang in its library, and one that has ended so is no reason. */
-static bool is_stuck(const struct peer *peers, int count)
+/* Whether a process of this node is the reason why nothing moves: one that does not run, or, if it had its `chance`,
+ * that has not come out of its loop; processes of a node may wait for as long as other nodes measure. One that ends by
+ * itself may hang in its library, and one that has ended so is no reason. */
+static bool is_stuck(const struct peer *peers, int count, bool chance)
 {
     for (int i = 0; i < count; i++) {
         const char state = peers[i].process ? state_of(peers[i].process) : 'X';
-        if (peers[i].process && (peers[i].left ? !strchr("ZX", state) : peers[i].steps % 2 || strchr("TtZX", state)))
+        const bool left = peers[i].left;
+        if (peers[i].process &&
+            ((!left && strchr("TtZX", state)) || (chance && (left ? !strchr("ZX", state) : peers[i].steps % 2))))
             return true;
     }
     return false;
 }
 
+double hang_counted_seconds(double seconds, double waited_seconds, double turns)
+{
+    if (waited_seconds <= turns * TURN_SECONDS)
+        return seconds;
+    return seconds * fmax(LEAST_COUNTED, turns * TURN_SECONDS / waited_seconds);
+}
+
+/* See proc(5), schedstat. Zeros if the system does not count it. */
+static struct queue queue_of(pid_t process)
+{
+    char path[PROC_PATH];
+    struct queue queue = {0, 0};
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)process);
+    FILE *file = fopen(path, "re");
+    if (!file || fscanf(file, "%*s %lf %lf", &queue.waited_seconds, &queue.turns) != 2)
+        queue = (struct queue){0, 0};
+    if (file)
+        fclose(file);
+    queue.waited_seconds *= 1e-9;
+    return queue;
+}
+
+/* Of the looks without progress, the seconds that count for the process of this node that waits longest for a turn. */
+static double counted_seconds(const struct peer *peers, int count)
+{
+    const double seconds = 1e-3 * (double)seen.looks * PEERS_LOOK_MS;
+    double counted = seconds;
+    if (!seen.queues)
+        seen.queues = allocate((size_t)count, sizeof *seen.queues);
+    for (int i = 0; seen.looks > 0 && i < count; i++) {
+        const struct queue now = queue_of(peers[i].process);
+        if (seen.looks == 1)
+            seen.queues[i] = now;
+        counted = fmin(counted, hang_counted_seconds(seconds, now.waited_seconds - seen.queues[i].waited_seconds,
+                                                     now.turns - seen.queues[i].turns));
+    }
+    return counted;
+}
+
 /* By this keeper, or by another one that left a file: a busy node counts its looks more slowly. */
 static bool is_known(const struct peer *peers, int count)
 {
-    const long waited_ms = seen.looks * PEERS_LOOK_MS, patience_ms = seen.patience_seconds * 1000L;
-    return (waited_ms >= patience_ms && is_stuck(peers, count)) ||
-           (2 * waited_ms >= patience_ms && take_files(NULL) > 0);
+    const double seconds = 1e-3 * (double)seen.looks * PEERS_LOOK_MS;
+    const bool chance = counted_seconds(peers, count) >= seen.patience_seconds;
+    return (seconds >= seen.patience_seconds && is_stuck(peers, count, chance)) ||
+           (2 * seconds >= seen.patience_seconds && take_files(NULL) > 0);
 }
 
 bool hang_look(void)

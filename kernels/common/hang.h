@@ -23,6 +23,11 @@ extern double hang_after_seconds;
 double hang_patience(double expected_seconds);
 double hang_patience_of_files(void);
 
+/* Of `seconds` without progress, those that count while a process waited so many seconds in all for its `turns` on a
+ * processor. On a busy node each exchange takes several such waits, one after the other: above TURN_SECONDS for a turn,
+ * time counts less in proportion, but at least a tenth of it. */
+double hang_counted_seconds(double seconds, double waited_seconds, double turns);
+
 /* Keeper: for peers_watch(). True if the run hangs: the processes of this node have been ended, and hang_end() of the
  * keeper of rank 0 describes those of all nodes that share the directory of the log. */
 bool hang_look(void);

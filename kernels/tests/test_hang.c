@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A loop may take what was requested, else a hundred times what is expected but at least 30 s, and 300 s if nothing is
- * expected yet; a call on a file 600 s; whole seconds, rounded up, and at most a day. */
+ * expected yet; a call on a file 600 s; whole seconds, rounded up, and at most a day. Time counts in full up to 10 ms
+ * of waiting for each turn on a processor, and never less than a tenth. */
+#include <math.h>
+
 #include "check.h"
 #include "hang.h"
 
@@ -12,8 +15,23 @@ static void check_patience(double requested, double expected, double patience)
           expected);
 }
 
+static void check_counted(double waited, double turns, double counted)
+{
+    const double found = hang_counted_seconds(8, waited, turns);
+    CHECK(fabs(found - counted) < 1e-12, "of 8 s %g s instead of %g s (waited %g s for %g turns)", found, counted,
+          waited, turns);
+}
+
 int main(void)
 {
+    check_counted(0, 0, 8); /* stopped, asleep, or not counted by the system */
+    check_counted(0, 5000, 8);
+    check_counted(6, 600, 8);
+    check_counted(6, 599, 8 * 0.01 * 599 / 6);
+    check_counted(7.5, 150, 1.6);
+    check_counted(7.5, 76, 8 * 0.01 * 76 / 7.5);
+    check_counted(7.5, 74, 0.8);
+    check_counted(8, 0, 0.8);
     check_patience(0, 0, 300);
     check_patience(0, 1e-9, 30);
     check_patience(0, 0.3, 30);

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 
 import pytest
 from builds import PATIENCE
-from file_systems import disk, needs
+from file_systems import ADDRESS, disk, glusterfs, needs
 from kernel_runs import of_kind, rank_processes, read_processes, records, started, wait_until
 from raw_log import read_log
 
 from coffeecup.postprocess.logs.reader import LogError
 
 SECONDS = 3  # of --hang-after
+SERVED = 10  # the same where other programs of this node serve the files
 IGNORED = 12  # seconds: longer than a keeper waits before it sends SIGTERM, and then SIGKILL
 WORKLOAD = 'repetitions = 100000; single_file = { process_size = "2MiB"; block_size = "4KiB"; read_write = "1:1"; };'
 MOVING = {  # options, and whether the log shows that files are accessed
@@ -27,11 +28,11 @@ MOVING = {  # options, and whether the log shows that files are accessed
 
 
 @contextmanager
-def running(mpi, folder, kernel, directory):
+def running(mpi, folder, kernel, directory, seconds=SECONDS):
     (folder / "workload.cfg").write_text(WORKLOAD)
     options, record = MOVING[kernel]
     log = folder / "log.jsonl"
-    words = f"{options.format(folder=folder)} --directory {directory} --log {log} --hang-after {SECONDS}"
+    words = f"{options.format(folder=folder)} --directory {directory} --log {log} --hang-after {seconds}"
     command = mpi.command(2, kernel, *words.split())
     with started(command, lambda: log.exists() and of_kind(log, record), env=mpi.environment, cwd=folder) as process:
         yield process, log, rank_processes(kernel, log)
@@ -65,14 +66,43 @@ def frozen(directory):
         subprocess.run(["fsfreeze", "--unfreeze", directory], check=True)
 
 
+@contextmanager
+def without_servers(directory):
+    """All servers of this GlusterFS are stopped."""
+    words = str(directory.parent)
+    numbers = [each.pid for each in read_processes() if "glusterfsd" in each.words[0] and words in " ".join(each.words)]
+    assert numbers
+    for number in numbers:
+        os.kill(number, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            os.kill(number, signal.SIGCONT)
+
+
 @pytest.mark.parametrize("kernel", MOVING)
-def test_a_frozen_file_system_is_named_with_a_process_and_its_file(openmpi, tmp_path, kernel):
-    """Its processes cannot end before it is thawed; then nothing of them is left."""
+@pytest.mark.parametrize(
+    ("make", "stop", "kind", "seconds"),
+    [
+        pytest.param(disk, frozen, "ext4 /dev/loop", SECONDS, id="disk"),
+        pytest.param(
+            *(glusterfs, without_servers, f"fuse.glusterfs {ADDRESS}:", SERVED), id="GlusterFS", marks=pytest.mark.prove
+        ),
+    ],
+)
+def test_a_file_system_that_stops_is_named_with_a_process_and_its_file(
+    openmpi, tmp_path, kernel, make, stop, kind, seconds
+):
+    """Its processes cannot end before it goes on; then nothing of them is left."""
     needs("a file system that stops", "fsfreeze")
-    with disk(tmp_path, 1) as directory, running(openmpi, tmp_path, kernel, directory) as (process, log, numbers):
-        with frozen(directory):
+    with (
+        make(tmp_path, 1) as directory,
+        running(openmpi, tmp_path, kernel, directory, seconds) as (process, log, numbers),
+    ):
+        with stop(directory):
             assert process.wait(PATIENCE) != 0
-            said = assert_hung(log, rf"rank [01] on \S+ waits for {directory}/{kernel}-\S+ on ext4 /dev/loop")
+            said = assert_hung(log, rf"rank [01] on \S+ waits for {directory}/{kernel}-\S+ on {kind}")
             assert "cannot tell" not in said
         wait_until(lambda: not {other.pid for other in read_processes()} & set(numbers.values()))
         wait_until(lambda: not list(directory.glob(f"{kernel}-*")))
