@@ -14,7 +14,7 @@ from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, printable
 
 WHOLE = "whole contract"
-WIDTH = 118
+WIDTH = 128  # nine intervals and a name
 AXES = ["percent_better", "passes_percent"]
 
 
@@ -40,13 +40,13 @@ def text(contract: Contract, assumed: Assumed, chances: list[Chance]) -> str:
     """The probabilities in percent: two rows for each clause, the second one with the intervals."""
     table = simple_table("true value better by, %")
     for better in dict.fromkeys(chance.percent for chance in chances):
-        table.add_column(f"{better:g}", justify="right")
+        table.add_column(f"{better:g}", justify="right", no_wrap=True)
     for name in dict.fromkeys(chance.name for chance in chances):
         row = [chance for chance in chances if chance.name == name]
         table.add_row(printable(name or WHOLE), *(percent(chance.value) for chance in row))
         table.add_row("", *("-".join(map(percent, chance.interval)).replace("100.0", "100") for chance in row))
         if any(clause.name == name and clause.sequential for clause in contract.clauses):
-            table.add_row("  mean runs", *(f"{chance.runs:.1f}" for chance in row))
+            table.add_row("mean runs", *(f"{chance.runs:.1f}" for chance in row))
     lines = [*map(printable, assumptions(assumed, contract)), *summary(chances)]
     title = f"{printable(contract.title)}: probability to pass in percent, below it the 95 % interval"
     return rendered(title, table, width=WIDTH) + "\n".join(lines) + "\n"

@@ -16,7 +16,8 @@ from test_risk import DRAWS, SIGMAS, agreed, near
 
 from coffeecup.postprocess.acceptance.evaluation import deciding, judged
 from coffeecup.postprocess.acceptance.noise import Stated
-from coffeecup.postprocess.acceptance.risk import Assumed, simulation
+from coffeecup.postprocess.acceptance.risk import PERCENT, Assumed, Chance, simulation
+from coffeecup.postprocess.reports import risks
 
 FIVE = replace(CLAUSE, repetitions=5, sequential=True)
 BETWEEN = replace(FIVE, floor=990.0, ceiling=1010.0)
@@ -68,6 +69,14 @@ def test_risks_are_those_of_all_runs_and_clear_cases_need_half_of_them():
     assert abs(chances["sequential"][0].runs - mean) <= SIGMAS * (0.61 / DRAWS) ** 0.5  # the variance is 0.61
     assert chances["sequential"][1].runs == 3
     assert {one.runs for one in chances["fixed"]} == {5}
+
+
+def test_no_interval_is_cut_off():
+    """All intervals of the nine true values have their longest form."""
+    made = [Chance(name, percent, 0.5, (0.334, 0.727), 3.0) for percent in PERCENT for name in ("bandwidth", None)]
+    shown = risks.text(agreed(FIVE), Assumed(Stated(0.05)), made)
+    assert shown.count("33.4-72.7") == 18
+    assert [shown.count(words) for words in ("mean runs", "whole contract")] == [1, 1]
 
 
 @pytest.mark.parametrize(
