@@ -23,8 +23,10 @@ from coffeecup.postprocess.history.looks import (
     best_places,
     bounded,
     inflation,
+    is_clear,
     least_squares,
     look,
+    middle_and_spread,
     raw_correlation,
     spread_of,
     step_at,
@@ -36,6 +38,7 @@ FALSE_ALARMS = 0.05  # share of stable sites that may alarm within NIGHTS
 NIGHTS = 90
 LOOKS = 3000.0  # independent looks that NIGHTS looks at all places of a change are worth; determined by simulation
 IMPROVEMENT = 0.7  # added to the limit of a change for the better
+NEW = 40  # sessions; shorter series are new
 SERIES_OF_A_SITE, SESSIONS_OF_A_SITE = 8, 20  # fewer series, or shorter ones, do not tell what is usual at a site
 ERROR_OF_MEDIAN = 1.25  # over that of the mean of as many normal values: sqrt(pi / 2)
 TIE = 1e-9  # of sums of absolute deviations, relative to that of all
@@ -233,7 +236,7 @@ def detections(
     not reported, the sessions since then. `better` (series,) is the sign of an improvement, or 0; an improvement needs
     a deviate larger by IMPROVEMENT, because the return from one that is none would be a false alarm."""
     found: list[list[Shift]] = [[] for _ in values]
-    fewest = SESSIONS_BEFORE + SESSIONS_AFTER
+    fewest, new = SESSIONS_BEFORE + SESSIONS_AFTER, np.array([len(series) < NEW for series in values])
     pending = [(row, np.arange(len(series)), fewest) for row, series in enumerate(values)]  # sessions, the next look
     while pending:
         of_rows, begins, ends = (np.array(each) for each in zip(*((row, at, len(kept)) for row, kept, at in pending)))
@@ -244,7 +247,8 @@ def detections(
             now = np.flatnonzero((begins <= night) & (night <= ends))
             if not len(now):
                 continue
-            for place, shift in seen_at(rows[now, :night], limit, smallest[of_rows[now]], better[of_rows[now]], usual):
+            some = rows[now, :night], limit, smallest[of_rows[now]], better[of_rows[now]], usual, new[of_rows[now]]
+            for place, shift in seen_at(*some):
                 row, kept, _ = pending[now[place]]
                 placed = placed_in(values[row][kept], shift, usual)
                 if placed is None:
@@ -260,10 +264,10 @@ def detections(
 
 
 def seen_at(
-    values: np.ndarray, limit: float, smallest: np.ndarray, better: np.ndarray, usual: float | None
+    values: np.ndarray, limit: float, smallest: np.ndarray, better: np.ndarray, usual: float | None, new: np.ndarray
 ) -> Iterator[tuple[int, Shift]]:
     """The rows of values (series, sessions) that one look takes for changed, each with its change without a place."""
-    seen, night = look(values, usual, limit), values.shape[1]
+    seen, night = look(values, usual, limit, new), values.shape[1]
     beyond = [np.abs(deviate) > limit + IMPROVEMENT * (deviate * better > 0) for deviate in (seen.step, seen.drift)]
     stepped = beyond[0] & (np.abs(seen.step_size) >= smallest)
     drifted = beyond[1] & (np.abs(seen.drift_size) >= smallest)
@@ -305,7 +309,7 @@ def settled(values: np.ndarray, shifts: list[Shift], limit: float, usual: float 
             kept.append(shift)
         elif end > shift.index:  # otherwise a drift begins with the new level: the step is a part of it
             begin = (kept[-1].ended if kept[-1].drift else kept[-1].index) if kept else 0
-            kept += confirmed(quiet[begin:end], shift, begin, limit, usual)
+            kept += confirmed(quiet[begin:end], shift, begin, limit, usual, np.array([len(values) < NEW]))
     every = [of_sessions(shift, sessions, len(values)) for shift in kept] + [one for one in shifts if one.until]
     return sorted(every, key=lambda shift: shift.index)
 
@@ -328,16 +332,21 @@ def resumed(values: np.ndarray, shifts: list[Shift]) -> list[Shift]:
     return kept
 
 
-def confirmed(part: np.ndarray, shift: Shift, begin: int, limit: float, usual: float | None) -> list[Shift]:
+def confirmed(
+    part: np.ndarray, shift: Shift, begin: int, limit: float, usual: float | None, new: np.ndarray
+) -> list[Shift]:
     """The step in the sessions `part`, from `begin` on, dated anew if they show it more clearly than those that
     detected it; none if they do not confirm it, for which half of the limit is enough."""
-    seen = look(part[None], usual, max(limit, abs(shift.deviate)))
+    seen = look(part[None], usual, max(limit, abs(shift.deviate)), new)
     deviate, sign = float(seen.step[0]), np.sign(shift.deviate)
     if sign * deviate > abs(shift.deviate):
         best = begin_of(part, deviate)
         place = begin + (best if best >= SESSIONS_BEFORE else int(seen.place[0]))
         return [Shift(place, shift.detected, deviate, drift=False, ended=place)]
     at, rounding = np.array([shift.index - begin]), least_squares(part[None])
-    both = zip(bounded(part[None]), BOUNDS)
-    there = (sign * step_at(kept, at, bound, rounding, usual)[0] for kept, bound in both)
+    clear = new & is_clear(part[None], at, middle_and_spread(part[None])[1][:, 0])
+    there = (
+        sign * step_at(kept, at, bound, rounding, usual, clear=clear & (bound > BOUNDS[LEVEL]))[0]
+        for kept, bound in zip(bounded(part[None]), BOUNDS)
+    )
     return [shift] if any(deviate > limit / 2 for deviate in there) else []

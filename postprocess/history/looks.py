@@ -15,6 +15,7 @@ SESSIONS_AFTER = 4  # shorter than this it may be an excursion
 # Robust standard deviations from the median, more of which count no more: for small and large changes, and for those
 # larger than the bound at the place LEVEL, with which levels, dates and autocorrelation are estimated.
 BOUNDS, LEVEL = (2.0, 4.5, 9.0), 1
+CLEAR = 6.0  # robust standard deviations; a larger step of a new series is judged without its autocorrelation
 UNSEEN = 0.2  # values at the bound that a series may have beside those that it has shown
 DOUBLINGS, BISECTIONS = 12, 20  # of the interval that contains a saddlepoint
 CANDIDATE = 3.0  # a smaller deviate of the t-test is no change, whatever the distribution of the noise
@@ -114,28 +115,34 @@ def freedom(count: np.ndarray, rho: np.ndarray, usual: float | None) -> np.ndarr
     return np.maximum(count / np.maximum((1 + rho**2) / (1 - rho**2), persistent) - 2, 1.0)
 
 
-def look(values: np.ndarray, usual: float | None = None, limit: float = 0.0) -> Look:
+def look(values: np.ndarray, usual: float | None = None, limit: float = 0.0, new: np.ndarray | None = None) -> Look:
     """One look at series (series, sessions) of at least SESSIONS_BEFORE + SESSIONS_AFTER sessions, with the
-    autocorrelation that is `usual` at the site. Steps with a deviate up to `limit` are not shown."""
+    autocorrelation that is `usual` at the site. Steps with a deviate up to `limit` are not shown. Those of `new` series
+    (series,) may be clear."""
     rounding, (middle, spread) = least_squares(values), middle_and_spread(values)
     centred = values - middle
     kept, beyond = clipped(centred, BOUNDS[0], spread), np.abs(centred).max(axis=1)
     drift, drift_size = drift_of(kept, rounding, usual, limit)
     (step, step_size, most), (place, at) = np.zeros((3, len(values))), np.zeros((2, len(values)), dtype=int)
+    new = np.zeros(len(values), dtype=bool) if new is None else new
     changed = slice(None)  # the rows of which this bound leaves more than the one before
     for bound in BOUNDS:
         kept[changed] = clipped(centred[changed], bound, spread[changed])
         at[changed], gain = best_places(kept[changed])
         most[changed] = largest_deviate(kept[changed], gain)
+        clear = np.zeros(len(values), dtype=bool)
+        if bound > BOUNDS[LEVEL]:
+            rows = np.flatnonzero(new & (beyond > BOUNDS[LEVEL] * spread[:, 0]))
+            clear[rows] = is_clear(values[rows], at[rows], spread[rows, 0])
         changed = np.flatnonzero(beyond > bound * spread[:, 0])
-        if not len(some := np.flatnonzero(most > limit)):
+        if not len(some := np.flatnonzero(clear | (most > limit))):
             continue
         deviate = np.zeros(len(kept))
-        deviate[some] = step_at(kept[some], at[some], bound, rounding[some], usual, limit)
+        deviate[some] = step_at(kept[some], at[some], bound, rounding[some], usual, limit, clear[some])
         rows = np.flatnonzero(np.abs(deviate) > np.maximum(np.abs(step), limit))
         size = difference_of_medians(values[rows], at[rows])
-        right = (deviate[rows] * size > 0) & ((bound <= BOUNDS[LEVEL]) | (np.abs(size) > bound * spread[rows, 0]))
-        rows, size = rows[right], size[right]
+        large = (bound <= BOUNDS[LEVEL]) | clear[rows] | (np.abs(size) > bound * spread[rows, 0])
+        rows, size = rows[right := large & (deviate[rows] * size > 0)], size[right]
         step[rows], place[rows], step_size[rows] = deviate[rows], at[rows], size
     with np.errstate(divide="ignore", invalid="ignore"):
         return Look(step, place, relative(step_size, middle[:, 0]), drift, relative(drift_size, middle[:, 0]))
@@ -149,6 +156,15 @@ def difference_of_medians(values: np.ndarray, place: np.ndarray) -> np.ndarray:
         ordered = np.sort(np.where(side, values, np.inf), axis=1)
         medians.append((ordered[rows, (count - 1) // 2] + ordered[rows, count // 2]) / 2)
     return medians[1] - medians[0]
+
+
+def is_clear(values: np.ndarray, place: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Whether the medians of each row before and after its place differ by more than CLEAR times its robust standard
+    deviation `spread` (series,), and times that of its level before, which autocorrelation does not make smaller."""
+    old, rows = np.arange(values.shape[1]) < place[:, None], np.arange(len(values))
+    ordered = np.sort(np.where(old, values, np.inf), axis=1)
+    of_level = QUARTILES_TO_SIGMA * (ordered[rows, 3 * place // 4] - ordered[rows, place // 4])
+    return np.abs(difference_of_medians(values, place)) > CLEAR * np.maximum(spread, of_level)
 
 
 def least_squares(values: np.ndarray) -> np.ndarray:
@@ -182,29 +198,41 @@ def largest_deviate(kept: np.ndarray, gain: np.ndarray) -> np.ndarray:
 
 
 def step_at(
-    kept: np.ndarray, place: np.ndarray, bound: float, rounding: np.ndarray, usual: float | None, limit: float = 0.0
+    kept: np.ndarray,
+    place: np.ndarray,
+    bound: float,
+    rounding: np.ndarray,
+    usual: float | None,
+    limit: float = 0.0,
+    clear: np.ndarray | None = None,
 ) -> np.ndarray:
     """Deviate of a step at a place of each row of values that are bounded so; that of the t-test if it is at most
-    `limit`."""
+    `limit`. Where the step is `clear` (series,), usual values do not explain it, however autocorrelated, but outliers
+    may: their share, and their own autocorrelation."""
     count = kept.shape[1]
     old = np.arange(count) < place[:, None]
     numbers = place, count - place
     means = [np.where(side, kept, 0).sum(axis=1) / number for side, number in zip((old, ~old), numbers)]
     rest = kept - np.where(old, means[0][:, None], means[1][:, None])
-    squares = (rest**2).sum(axis=1)
-    rho = correlation(rest, np.full(len(kept), count), usual)
+    clear = np.zeros(len(kept), dtype=bool) if clear is None else clear
+    most = np.where(clear, BOUNDS[LEVEL] / bound * np.abs(kept).max(axis=1), np.inf)[:, None]
+    inside = np.clip(rest, -most, most)
+    squares = (inside**2).sum(axis=1)
+    rho = correlation(np.where(clear[:, None], rest - inside, rest), np.full(len(kept), count), usual)
     inflated = [inflation(number, rho, usual) for number in numbers]
     variance = (squares + rounding) / np.maximum(count - inflated[0] - inflated[1], 1)
     difference = means[1] - means[0]
     t = difference / np.sqrt(variance * (inflated[0] / numbers[0] + inflated[1] / numbers[1]))
     free = freedom(np.full(len(t), count), rho, usual)
-    some = np.flatnonzero((np.abs(normal_deviate(t, free)) > max(limit, CANDIDATE)) & (squares > rounding))
+    deviate = normal_deviate(t, free)
+    some = np.flatnonzero((np.abs(deviate) > max(limit, CANDIDATE)) & (squares > rounding))
     if len(some):
         effective = [(number / more)[some] for number, more in zip(numbers, inflated)]
         farthest = bound * spread_of(rest[some])[:, 0]
         tails = tail_deviate(difference[some], rest[some], farthest, *effective)
-        t[some] = np.copysign(np.minimum(np.abs(t[some]), tails), t[some])
-    return normal_deviate(t, free)
+        least = np.where(clear[some], tails, normal_deviate(tails, free[some]))
+        deviate[some] = np.copysign(np.minimum(np.abs(deviate[some]), least), t[some])
+    return deviate
 
 
 def tail_deviate(

@@ -11,14 +11,16 @@ import numpy as np
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.history.change_points import Finding
+from coffeecup.postprocess.history.change_points import Finding, relative
+from coffeecup.postprocess.history.comparable import same_unit, without_hosts
 from coffeecup.postprocess.history.completeness import TEST, missed, of_each_test, places_of, with_names
-from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
+from coffeecup.postprocess.history.looks import CANDIDATE, SESSIONS_AFTER, SESSIONS_BEFORE, look
 from coffeecup.postprocess.history.site_files import Entry
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.statistics.medians import interval
 
 TOO_FEW = "too few sessions"  # to judge a series
+VISIBLE = 0.1  # smallest change, a fraction, that is undecided and not steady
 FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper", "log_sha256", "breaches"]
 COLUMNS = [*FROM_LAST, *"time last verdict median low high confidence sessions trend detectable".split()]
 
@@ -106,12 +108,25 @@ def trend(series: pd.DataFrame, found: list[Finding]) -> str:
     if len(series) < SESSIONS_BEFORE + SESSIONS_AFTER:
         return TOO_FEW
     if not found:
-        return "steady"
+        return undecided(series) or "steady"
     last = found[-1]
     alarm = "worse" if last.regression else "worse or better"  # of unknown direction
     word = alarm if last.alarms and not last.accepted else "changed"
     end = ", accepted" if last.accepted else ", recovered" if last.suspect and last.recovered else ""
     return f"{word} since {last.time:%Y-%m-%d}: {last.change.relative:+.1%}{end}"
+
+
+def undecided(series: pd.DataFrame) -> str:
+    """What a reader sees in a series in which nothing was found: a step by VISIBLE or more, with a deviate above
+    looks.CANDIDATE, that more sessions may confirm; empty if there is none."""
+    series = same_unit(series)
+    values = without_hosts(series["value"].to_numpy(), series["hosts"].to_numpy())
+    first, last = np.median(values[:SESSIONS_BEFORE]), np.median(values[-SESSIONS_AFTER:])
+    if len(values) < SESSIONS_BEFORE + SESSIONS_AFTER or abs(last - first) < VISIBLE * abs(first):
+        return ""
+    place = int(look(values[None], limit=CANDIDATE).place[0])
+    size = relative(float(np.median(values[:place])), float(np.median(values[place:]))) if place else 0.0
+    return f"undecided since {series['session_time'].iloc[place]:%Y-%m-%d}: {size:+.1%}" if abs(size) >= VISIBLE else ""
 
 
 def headlines(table: pd.DataFrame) -> pd.DataFrame:

@@ -65,7 +65,34 @@ def test_a_value_at_its_bound_passes(value, lower, upper, outcome, expected):
 
 
 def test_twelve_sessions_are_enough_for_a_trend():
-    assert [trend(pd.DataFrame(index=range(count)), []) for count in (11, 12)] == ["too few sessions", "steady"]
+    assert [trend(series_of([1.0] * count), []) for count in (11, 12)] == ["too few sessions", "steady"]
+
+
+def series_of(measured):
+    """Rows of session_values of one series without a change."""
+    time = [night(number) for number in range(len(measured))]
+    return pd.DataFrame({"session_time": time, "value": measured, "hosts": "n1", "unit": "MByte/s"})
+
+
+@pytest.mark.parametrize(
+    ("loss", "spread", "words"),
+    [
+        (0.11, 0.01, "undecided since 2026-01-13: -11.0%"),
+        (0.09, 0.01, "steady"),  # smaller than VISIBLE
+        (0.11, 0.2, "steady"),  # the noise explains it
+    ],
+)
+def test_a_step_that_a_reader_sees_is_not_steady(loss, spread, words):
+    """Twelve sessions around 1000 and six lower, in which no change was found."""
+    measured = 1000 * (1 + spread * np.tile([1.0, -1.0, 0.0], 6))
+    measured[12:] *= 1 - loss
+    assert trend(series_of(measured), []) == words
+
+
+def test_another_unit_is_no_step():
+    series = series_of([1000.0] * 12 + [1.0] * 12)
+    series.loc[12:, "unit"] = "GByte/s"
+    assert trend(series, []) == "steady"
 
 
 @pytest.mark.parametrize(
