@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { PRIOMARK_INTERFACE = 4, PRIOMARK_PATH_BYTES = 4096 };
+enum { PRIOMARK_INTERFACE = 5, PRIOMARK_PATH_BYTES = 4096 };
 
 enum priomark_operation { PRIOMARK_READ, PRIOMARK_WRITE, PRIOMARK_OPERATIONS };
 
@@ -35,6 +35,7 @@ struct priomark_file {
     const struct priomark_interface *interface;
     char path[PRIOMARK_PATH_BYTES]; /* nothing else in the run's directory begins with it */
     bool shared;                    /* one file of all processes */
+    bool reads_only;                /* nothing is written until it is closed: open it for reading only */
     const void *communicator;       /* pointer to an MPI_Comm: the processes of the file, this one or all */
     int owner;                      /* the process whose part it is */
     int64_t block_bytes, blocks;

@@ -110,11 +110,12 @@ def options_of(description, arguments=None, extend=lambda parser: None):
 
 
 def start(*command, folder=None):
-    """The standard output of a program."""
+    """The standard output of a program. Its session is its own: Linux shares the processors among sessions, and fio
+    starts one for its job."""
     command = list(map(str, command))
     try:
-        captured = {"capture_output": True, "text": True, "timeout": TIMEOUT_SECONDS, "check": False}
-        done = subprocess.run(command, cwd=folder, env=os.environ | ENVIRONMENT, **captured)  # noqa: PLW1510
+        how = {"capture_output": True, "text": True, "timeout": TIMEOUT_SECONDS, "start_new_session": True}
+        done = subprocess.run(command, cwd=folder, env=os.environ | ENVIRONMENT, check=False, **how)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ComparisonError(str(error)) from None
     if done.returncode != 0:

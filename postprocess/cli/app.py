@@ -43,7 +43,7 @@ of_acceptance = typer.Typer(
     "that these runs belong to.",
 )
 of_references = typer.Typer(help="Create and check reference values.", no_args_is_help=True)
-of_workloads = typer.Typer(help="Make workloads to measure.", no_args_is_help=True)
+of_workloads = typer.Typer(help="Make workloads to measure, and compare them.", no_args_is_help=True)
 of_sites = typer.Typer(help="Create, check and report on a site.", no_args_is_help=True)
 
 add(app, "score", score.score)
@@ -71,6 +71,7 @@ add(of_acceptance, "software", accept.software)
 add(of_acceptance, "risk", accept_risk.risk)
 add(of_acceptance, "plan", accept_plan.plan)
 add(of_workloads, "from-darshan", workload.from_darshan)
+add(of_workloads, "compare", workload.compare)
 app.add_typer(of_acceptance, name="accept")
 app.add_typer(of_references, name="references")
 app.add_typer(of_sites, name="site")

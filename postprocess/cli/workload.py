@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup workload from-darshan`: the workload that logs of Darshan describe."""
+"""`coffeecup workload`: the workload that logs of Darshan describe, and what of them its run reproduces."""
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
 
 from coffeecup.postprocess.cli import options
-from coffeecup.postprocess.cli.common import exit_codes, leave, print_json, write_text
+from coffeecup.postprocess.cli.common import exit_codes, leave, print_json, print_result, write_text
 from coffeecup.postprocess.logs.paths import files_below
 
 DarshanLogs = Annotated[
@@ -20,20 +20,26 @@ Output = Annotated[
 ]
 
 
+def functions_on_darshan() -> Any:
+    """The functions of the benchmark that reads Darshan logs. Raises BadParameter without PyDarshan."""
+    from coffeecup.postprocess.benchmarks.registry import benchmarks, functions
+
+    if not find_spec("darshan"):
+        raise typer.BadParameter("Darshan logs are read by PyDarshan: install coffeecup[darshan], or darshan from PyPI")
+    [found] = [found for name in benchmarks() if (found := functions(name)).from_darshan]
+    return found
+
+
 @exit_codes(
     {0: "written", 1: "a log cannot be used; the workload is that of the others, if any", 2: "wrong usage, PyDarshan "
      "is missing, or a file that cannot be written"}
 )  # fmt: skip
 def from_darshan(logs: DarshanLogs, output: Output = Path("workload.cfg"), as_json: options.AsJson = False) -> None:
     """Write the workload of programs that Darshan recorded, and print what of the logs it reproduces."""
-    from coffeecup.postprocess.benchmarks.registry import benchmarks, functions
-
-    if not find_spec("darshan"):
-        raise typer.BadParameter("Darshan logs are read by PyDarshan: install coffeecup[darshan], or darshan from PyPI")
+    convert = functions_on_darshan().from_darshan
     paths = list(dict.fromkeys(path for each in logs for path in files_below(each, "*.darshan")))
     if not paths:
         raise typer.BadParameter("the directories contain no *.darshan file")
-    [convert] = [found for name in benchmarks() if (found := functions(name).from_darshan)]
     workload, errors = convert(paths)
     if workload:
         write_text(output, workload.text)
@@ -42,3 +48,20 @@ def from_darshan(logs: DarshanLogs, output: Output = Path("workload.cfg"), as_js
         else:
             typer.echo(workload.shown, nl=False)
     leave(errors)
+
+
+@exit_codes(
+    {0: "everything that a workload describes is reproduced", 1: "something is not, or a log cannot be used",
+     2: "wrong usage, or PyDarshan is missing"}
+)  # fmt: skip
+def compare(
+    original: Annotated[Path, typer.Argument(metavar="LOG", help="Of the program.")],
+    run: Annotated[Path, typer.Argument(metavar="LOG", help="Of the run.")],
+    as_json: options.AsJson = False,
+) -> None:
+    """Compare Darshan's counters of a program with those of PRIOMark's run of its workload."""
+    compared = functions_on_darshan().compare_darshan(original, run)
+    if not isinstance(compared, list):
+        print_result(as_json, compared.content, compared.shown)
+        leave([], not compared.holds)
+    leave(compared)

@@ -21,6 +21,8 @@ ELSEWHERE = {
     ("acknowledge", 2): "test_events.py",
     ("workload from-darshan", 0): "test_priomark_from_darshan.py",
     ("workload from-darshan", 1): "test_priomark_from_darshan.py",
+    ("workload compare", 0): "test_priomark_from_darshan.py",
+    ("workload compare", 1): "test_priomark_from_darshan.py",
 }
 REFERENCES = "_meta: {}\nb_eff:\n  $index: [$partition, num_processes]\n"
 
@@ -92,6 +94,7 @@ RUNS = [
     ("predict", 0, ["--network", "crossbar", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
     ("predict", 2, ["--network", "ether", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
     ("workload from-darshan", 2, ["new", "-o", "low"]),
+    ("workload compare", 2, ["new"]),
     ("schema", 0, ["b_eff"]),
     ("schema", 2, ["c_eff"]),
     ("references propose", 0, ["steady.db", "--benchmark", "b_eff", "--file", "new.yaml"]),

@@ -4,6 +4,7 @@
 import itertools
 
 import pytest
+from builds import faulty
 from kernel_runs import good
 from priomark_runs import EVERYTHING, KIB, command, leftovers, of_kind, run, straced
 from raw_log import read_log
@@ -48,8 +49,8 @@ def test_every_sub_benchmark_pattern_and_method_moves_what_the_workload_says(mpi
 
 
 def requests_of(found, name):
-    """Of each process: a list per opening of the file for reading and writing, of (operation, offset, bytes), and
-    whether it was direct; the filling of a file, which opens it for writing only, is left out."""
+    """Of each process: a list per opening of the file, of (operation, offset, bytes), and the flags of open(); the
+    filling of a file, which opens it for writing only, is left out."""
     processes = []
     for thread in found:
         openings = []
@@ -57,7 +58,7 @@ def requests_of(found, name):
             if name not in path:
                 continue
             if call == "open":
-                openings.append(([], "O_DIRECT" in values[0]) if "O_RDWR" in values[0] else None)
+                openings.append(None if "O_WRONLY" in values[0] else ([], values[0]))
             elif (
                 call.removeprefix("p") in ("read", "write", "readv", "writev") and openings and openings[-1] is not None
             ):
@@ -100,7 +101,9 @@ def test_system_calls_are_those_of_the_definition(mpi, tmp_path, ranks):
         processes = requests_of(found, name)
         assert [len(openings) for openings in processes] == [len(cases)] * ranks
         for case, openings in zip(cases, zip(*processes)):
-            assert all(direct == (case["method"] in ("posix-direct", "device")) for _, direct in openings)
+            for _, flags in openings:
+                assert ("O_DIRECT" in flags) == (case["method"] in ("posix-direct", "device"))
+                assert ("O_RDONLY" in flags) == (case["pattern"] == "backwards-read")
             assert_defined(case, [requests for requests, _ in openings], ranks)
 
 
@@ -121,6 +124,29 @@ def assert_defined(case, processes, ranks):
         reads = {"write": 0, "backwards-read": BLOCKS}.get(pattern, BLOCKS // 4)
         assert [operation for operation, *_ in requests].count("read") == reads
     assert len({tuple(operation for operation, *_ in requests) for requests in processes}) == 1
+
+
+def test_files_are_opened_for_writing_only_where_a_case_writes(openmpi, tmp_path):
+    """Sixteen blocks: only reads, and one write among them."""
+    groups = "common_file = (" + ",".join(
+        f'{{ process_size = "64KiB"; block_size = "4KiB"; read_write = "{ratio}"; patterns = "read-write"; '
+        'methods = ["individual", "posix"]; }'
+        for ratio in ("1:0", "15:1")
+    )
+    words = command(openmpi, tmp_path, f"{groups});", 1)
+    done, found = traced(words, tmp_path, tmp_path / "calls", env=openmpi.environment)
+    assert done.returncode == 0, done.stderr
+    [openings] = requests_of(found, "common")
+    assert ["O_RDONLY" in flags for _, flags in openings] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("ratio, writes", [("1:0", False), ("15:1", True)])
+def test_libraries_that_observe_pwrite_do_not_see_how_files_are_filled(openmpi, tmp_path, ratio, writes):
+    """One that fails the first pwrite meets it only where a case writes."""
+    keys = f'process_size = "64KiB"; block_size = "4KiB"; read_write = "{ratio}"; patterns = "read-write"'
+    fault = faulty(openmpi, "strike", STRIKE_CALL="pwrite", STRIKE_NUMBER=0)
+    done = run(openmpi, tmp_path, f"single_file = {{ {keys}; }};", 1, env=fault)
+    assert done.returncode == int(writes), done.stderr
 
 
 RANDOM = 'single_file = { process_size = "256KiB"; block_size = "4KiB"; read_write = "1:1"; patterns = "random-read-write"; };'  # noqa: E501

@@ -100,7 +100,7 @@ def test_priomark_reads_what_strace_sees_another_process_write(openmpi, tmp_path
         openings = []
         for call, path, *values in requests:
             if call == "open" and re.search(r"(single-\d+|common)$", path):
-                openings.append(("O_RDWR" not in values[0], set()))
+                openings.append(("O_WRONLY" in values[0], set()))
             elif call in ("pread", "pwrite") and (rank := part(path, values)) is not None:
                 openings[-1][1].add(rank)
         return [(filled, *ranks) for filled, ranks in openings if ranks]

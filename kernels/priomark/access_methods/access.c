@@ -87,22 +87,26 @@ void file_verify_block(const struct priomark_file *file, const char *data, int64
 
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
-/* Only the calls and the clock. The number of a block at its beginning prevents deduplication by the storage. */
+static inline void timed_request(struct priomark_file *file, enum priomark_operation operation, char *data,
+                                 int64_t offset)
+{
+    const double before = priomark_now();
+    if (operation == PRIOMARK_READ)
+        file->interface->read(file, data, file->block_bytes, offset);
+    else
+        file->interface->write(file, data, file->block_bytes, offset);
+    priomark_request(file->run, operation, file->block_bytes, priomark_now() - before);
+}
+
+/* A latency is that of the call alone. The number of a block at its beginning prevents deduplication by the storage. */
 static void timed_requests(struct priomark_file *file, struct order *order, char *data)
 {
     int64_t block;
     enum priomark_operation operation;
-    double before = priomark_now();
     while (order_next(order, &block, &operation)) {
-        if (operation == PRIOMARK_READ) {
-            file->interface->read(file, data, file->block_bytes, block_offset(file, block));
-        } else {
+        if (operation == PRIOMARK_WRITE)
             memcpy(data, &block, file->block_bytes < (int64_t)sizeof block ? (size_t)file->block_bytes : sizeof block);
-            file->interface->write(file, data, file->block_bytes, block_offset(file, block));
-        }
-        const double after = priomark_now();
-        priomark_request(file->run, operation, file->block_bytes, after - before);
-        before = after;
+        timed_request(file, operation, data, block_offset(file, block));
     }
 }
 
@@ -118,12 +122,7 @@ static void checked_requests(struct priomark_file *file, struct order *order, ch
         else
             file_fill_block(file, data, block, REWRITTEN);
         host_resume(file->run);
-        const double before = priomark_now();
-        if (operation == PRIOMARK_READ)
-            file->interface->read(file, data, file->block_bytes, block_offset(file, block));
-        else
-            file->interface->write(file, data, file->block_bytes, block_offset(file, block));
-        priomark_request(file->run, operation, file->block_bytes, priomark_now() - before);
+        timed_request(file, operation, data, block_offset(file, block));
         host_pause(file->run);
         if (operation == PRIOMARK_READ)
             file_verify_block(file, data, block, PREPARED);
@@ -178,7 +177,7 @@ static void fill_by_posix(struct priomark_file *file)
             count = file->blocks - block;
         data_fill(data, (size_t)(count * file->block_bytes), source_of(file, PREPARED),
                   (uint64_t)(block * file->block_bytes));
-        posix_write(file, data, count * file->block_bytes, block_offset(file, block));
+        posix_fill(file, data, count * file->block_bytes, block_offset(file, block));
         block += count;
     }
     if (fsync(file->descriptor) != 0 || close(file->descriptor) != 0)
@@ -300,9 +299,8 @@ void file_check(const struct priomark_file *file)
                       file->path, bytes, full_bytes(file), bytes < full_bytes(file) ? "is the disk full, or " : "");
 }
 
-static void measure_requests(struct priomark_file *file, const struct priomark_case *now, char *data)
+static void measure_requests(struct priomark_file *file, struct order order, char *data)
 {
-    struct order order = order_start(file->run, now);
     priomark_begin(file->run);
     const double start = priomark_now();
     if (file->run->workload->check)
@@ -323,6 +321,7 @@ void measure_blocks(struct priomark *run, const struct priomark_case *now)
 {
     struct priomark_file measured = file_of_case(run, now), *file = &measured;
     const struct pattern *pattern = find_pattern(now->pattern);
+    const struct order order = order_start(run, now);
     const bool is_file = now->target != PRIOMARK_ON_DEVICE;
     char *data = buffer_allocate((size_t)file->block_bytes);
     if (is_file)
@@ -331,10 +330,11 @@ void measure_blocks(struct priomark *run, const struct priomark_case *now)
         file_choose_written(file, now);
     file_fill_block(file, data, 0, REWRITTEN);
     priomark_barrier(run);
+    file->reads_only = order.reads_left == order.blocks;
     file_open(file, pattern->creates);
     if (!is_file && run->workload->check)
         write_blocks(file, data);
-    measure_requests(file, now, data);
+    measure_requests(file, order, data);
     if (run->workload->check)
         verify_all(file, now, data);
     file_close(file);

@@ -2,7 +2,6 @@
 /* See storage.h: POSIX aio. In glibc, threads do the work. */
 #include <aio.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,13 +18,11 @@ struct queue {
 /* glibc's threads take the requests of a descriptor one after the other, so each has its own descriptor. */
 static void open_file(struct priomark_file *file, bool create)
 {
-    const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0);
     struct queue *queue = file->own = allocate(1, sizeof *queue + (size_t)file->depth * sizeof *queue->request);
     aio_init(&(struct aioinit){.aio_threads = file->depth, .aio_num = file->depth, .aio_idle_time = 1});
     for (int i = 0; i < file->depth; i++) {
-        file->descriptor = queue->request[i].aio_fildes = open(file->path, flags, 0600);
-        if (file->descriptor < 0)
-            posix_stop(file, "open", errno);
+        posix_open(file, create);
+        queue->request[i].aio_fildes = file->descriptor;
     }
 }
 

@@ -40,7 +40,7 @@ static void finish_call(const struct priomark_file *file, int code, int64_t byte
 static void mpi_io_open(struct priomark_file *file, bool create)
 {
     struct opened *opened = file->own = allocate(1, sizeof *opened);
-    const int mode = MPI_MODE_RDWR | (create ? MPI_MODE_CREATE : 0);
+    const int mode = (file->reads_only ? MPI_MODE_RDONLY : MPI_MODE_RDWR) | (create ? MPI_MODE_CREATE : 0);
     const MPI_Comm comm = *(const MPI_Comm *)file->communicator;
     check(file, MPI_File_open(comm, file->path, mode, MPI_INFO_NULL, &opened->file), create ? "create" : "open");
     mpi_io_log_component(file->run->run->log, opened->file);

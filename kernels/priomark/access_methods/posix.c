@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -46,10 +47,11 @@ void posix_read(struct priomark_file *file, char *data, int64_t bytes, int64_t o
     }
 }
 
-void posix_write(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
+static void write_all(struct priomark_file *file, ssize_t (*call)(int, const void *, size_t, off_t), const char *data,
+                      int64_t bytes, int64_t offset)
 {
     while (bytes > 0) {
-        const ssize_t count = pwrite(file->descriptor, data, (size_t)bytes, offset);
+        const ssize_t count = call(file->descriptor, data, (size_t)bytes, offset);
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
@@ -58,10 +60,25 @@ void posix_write(struct priomark_file *file, const char *data, int64_t bytes, in
     }
 }
 
-static void posix_open(struct priomark_file *file, bool create)
+void posix_write(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
 {
-    const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0) | (file->interface->direct ? O_DIRECT : 0);
-    file->descriptor = open(file->path, flags, 0600);
+    write_all(file, pwrite, data, bytes, offset);
+}
+
+static ssize_t system_write(int descriptor, const void *data, size_t bytes, off_t offset)
+{
+    return syscall(SYS_pwrite64, descriptor, data, bytes, offset);
+}
+
+void posix_fill(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
+{
+    write_all(file, system_write, data, bytes, offset);
+}
+
+void posix_open(struct priomark_file *file, bool create)
+{
+    const int flags = (file->reads_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | (create ? O_CREAT : 0);
+    file->descriptor = open(file->path, flags | (file->interface->direct ? O_DIRECT : 0), 0600);
     if (file->descriptor < 0)
         posix_stop(file, create ? "create" : "open", errno);
 }

@@ -26,6 +26,12 @@ int64_t block_offset(const struct priomark_file *file, int64_t block);
 void posix_read(struct priomark_file *file, char *data, int64_t bytes, int64_t offset);
 void posix_write(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset);
 
+/* The same as posix_write(), unseen by libraries that observe pwrite(): Darshan counts only what is measured. */
+void posix_fill(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset);
+
+/* open(), for reading only where the case only reads. */
+void posix_open(struct priomark_file *file, bool create);
+
 /* fsync(). */
 void posix_sync(struct priomark_file *file);
 

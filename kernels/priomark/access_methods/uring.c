@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See storage.h: Linux's io_uring, if the system has it and permits it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <liburing.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,9 +38,7 @@ static void open_file(struct priomark_file *file, bool create)
     const int code = io_uring_queue_init((unsigned)file->depth, &queue->ring, 0);
     if (code < 0)
         priomark_fail(file->run, "io_uring is not available: %s; choose other methods", strerror(-code));
-    file->descriptor = open(file->path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
-    if (file->descriptor < 0)
-        posix_stop(file, "open", errno);
+    posix_open(file, create);
 }
 
 /* IOSQE_ASYNC lets the kernel's threads do the work. Otherwise a request that hits the page cache is completed on the

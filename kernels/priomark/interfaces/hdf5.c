@@ -75,7 +75,7 @@ static void open_file(struct priomark_file *file, bool create)
     const hid_t access = access_list(file);
     opened->file = check(file,
                          create ? H5Fcreate(file->path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
-                                : H5Fopen(file->path, H5F_ACC_RDWR, access),
+                                : H5Fopen(file->path, file->reads_only ? H5F_ACC_RDONLY : H5F_ACC_RDWR, access),
                          "open");
     H5Pclose(access);
     opened->data =

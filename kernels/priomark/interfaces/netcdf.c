@@ -43,7 +43,10 @@ static void open_file(struct priomark_file *file, bool create)
         check(file, nc_create_par(file->path, NC_NETCDF4 | NC_CLOBBER, communicator, MPI_INFO_NULL, &file->descriptor),
               "create");
     else
-        check(file, nc_open_par(file->path, NC_WRITE, communicator, MPI_INFO_NULL, &file->descriptor), "open");
+        check(file,
+              nc_open_par(file->path, file->reads_only ? NC_NOWRITE : NC_WRITE, communicator, MPI_INFO_NULL,
+                          &file->descriptor),
+              "open");
     if (create)
         define_data(file);
     check(file, nc_var_par_access(file->descriptor, DATA, COLLECTIVE ? NC_COLLECTIVE : NC_INDEPENDENT), "open");

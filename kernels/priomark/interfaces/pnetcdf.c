@@ -40,8 +40,9 @@ static void open_file(struct priomark_file *file, bool create)
     if (alignment > 0)
         MPI_Info_set(info, "nc_var_align_size", value);
     check(file,
-          create ? ncmpi_create(communicator, file->path, NC_CLOBBER | NC_64BIT_DATA, info, &file->descriptor)
-                 : ncmpi_open(communicator, file->path, NC_WRITE, info, &file->descriptor),
+          create
+              ? ncmpi_create(communicator, file->path, NC_CLOBBER | NC_64BIT_DATA, info, &file->descriptor)
+              : ncmpi_open(communicator, file->path, file->reads_only ? NC_NOWRITE : NC_WRITE, info, &file->descriptor),
           "open");
     MPI_Info_free(&info);
     if (create)

@@ -16,6 +16,7 @@ from coffeecup.postprocess.benchmarks.priomark.darshan.logs import LARGEST, Dars
 
 PACKAGE = pytest.importorskip("darshan", reason="PyDarshan has wheels for Python 3.11 and 3.12 on x86-64 only")
 LOGS = Path(PACKAGE.__file__).parent / "examples" / "example_logs"
+RECORDED = Path(__file__).parents[2] / "kernel_logs"
 IOR, MACSIO = "ior_hdf5_example", "shane_macsio_id29959_5-22-32552-7035573431850780836_1590156158"
 
 
@@ -59,14 +60,15 @@ def test_kinds_of_requests_are_those_of_the_program(tmp_path):
     assert groups[1]["method"] == "individual" and groups[1]["block_bytes"] == 192
 
 
-def log_of(processes=4, files=1, rank=-1, **counters):
+def log_of(processes=4, files=1, rank=-1, path="/scratch/file", command="program", **counters):
     """A log of POSIX in which each file has these counters, others are 0."""
     names = [f"SIZE_{way}_{name}" for way in requests.DIRECTIONS for name in requests.BINS]
     names += [f"ACCESS{i}_{what}" for i in range(1, 5) for what in ("ACCESS", "COUNT")]
     names += ["OPENS", "STATS", "FSYNCS", "FDSYNCS", "FILE_NOT_ALIGNED", "RW_SWITCHES", *requests.DIRECTIONS.values()]
     names += [f"{kind}{way}S" for kind in ("", "SEQ_", "CONSEC_") for way in requests.DIRECTIONS]
-    rows = [dict.fromkeys(names, 0) | {"id": number, "rank": rank} | counters for number in range(files)]
-    return DarshanLog("made.darshan", processes, [], {"POSIX": pd.DataFrame(rows)})
+    own = {"rank": rank, "path": path}
+    rows = [dict.fromkeys(names, 0) | {"id": number} | own | counters for number in range(files)]
+    return DarshanLog("made.darshan", processes, [], {"POSIX": pd.DataFrame(rows)}, command)
 
 
 def groups_of(log):
@@ -162,3 +164,96 @@ def test_without_pydarshan_the_message_names_it(tmp_path, monkeypatch):
     monkeypatch.setattr("coffeecup.postprocess.cli.workload.find_spec", lambda name: None)
     done = run("workload", "from-darshan", LOGS, "-o", tmp_path / "w.cfg")
     assert done.exit_code == 2 and "install coffeecup[darshan]" in said(done)
+
+
+MEASURED = {"path": "/scratch/priomark-abc123/common", "command": "/opt/bin/priomark --workload w.cfg"}
+
+
+def compared(tmp_path, monkeypatch, original, run_of_it, code):
+    """Rows of the command, by name, for two logs; only the first and what differs is given."""
+    for name in ("original", "run"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(logs, "read", lambda paths: [original, run_of_it])
+    monkeypatch.setattr("coffeecup.postprocess.cli.workload.find_spec", lambda name: True)
+    done = run("workload", "compare", tmp_path / "original", tmp_path / "run", "--json")
+    assert done.exit_code == code, done.output
+    found = json.loads(done.stdout)
+    assert found["holds"] == (code == 0)
+    return {row["what"]: (row["original"], row["run"], row["reproduced"]) for row in found["rows"]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "row"),
+    [
+        ({"READS": 105}, ("reads", 100, 105, True)),
+        ({"READS": 106}, ("reads", 100, 106, False)),
+        ({"BYTES_READ": 430_080}, ("bytes of reads", 409_600, 430_080, True)),
+        ({"BYTES_READ": 430_081}, ("bytes of reads", 409_600, 430_081, False)),
+        ({"SIZE_READ_0_100": 2}, ("reads of 0 to 100 byte", 0, 2, True)),  # half of four processes
+        ({"SIZE_READ_0_100": 3}, ("reads of 0 to 100 byte", 0, 3, False)),
+        ({"SEQ_READS": 10}, ("share of reads behind the one before", 0, 0.1, True)),
+        ({"SEQ_READS": 11}, ("share of reads behind the one before", 0, 0.11, False)),
+        ({"CONSEC_READS": 11}, ("share of reads directly behind it", 0, 0.11, False)),
+        ({"rank": 0}, ("share of reads in shared files", 1, 0, False)),
+        ({"processes": 5}, ("processes", 4, 5, False)),
+        ({"OPENS": 500}, ("opens", 0, 500, None)),
+    ],
+)
+def test_a_run_reproduces_a_log_within_the_tolerances(tmp_path, monkeypatch, changed, row):
+    what, *values = row
+    rows = compared(tmp_path, monkeypatch, log_of(**READS), log_of(**READS | MEASURED | changed), int(row[3] is False))
+    assert rows.pop(what) == tuple(values)
+    others = {"files": (1, 1, None)}
+    assert {name: row for name, row in rows.items() if row[0] != row[1] or row[2] is None} == others
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "others"),
+    [
+        (MACSIO, "macsio", set()),
+        (
+            IOR,
+            "ior",
+            {
+                "share of reads behind the one before",
+                "share of reads directly behind it",
+                "share of writes behind the one before",
+            },
+        ),
+    ],
+    ids=["macsio", "ior"],
+)
+def test_real_runs_reproduce_their_logs_but_for_the_order_in_ior(name, recorded, others):
+    """Darshan 3.5 recorded PRIOMark with the workloads of these logs (tests/kernel_logs/README.md)."""
+    own = RECORDED / f"priomark-{recorded}.darshan"
+    done = run("workload", "compare", LOGS / f"{name}.darshan", own, "--json")
+    rows = json.loads(done.stdout)["rows"]
+    assert {row["what"] for row in rows if row["reproduced"] is False} == others
+    assert done.exit_code == (1 if others else 0)
+    shown = run("workload", "compare", LOGS / f"{name}.darshan", own).stdout
+    assert shown.count("NOT REPRODUCED") == len(others)
+
+
+def test_files_beside_the_measured_ones_do_not_count(tmp_path, monkeypatch):
+    log = log_of(**READS | MEASURED)
+    beside = log_of(**READS | MEASURED | {"path": "/scratch/priomark.jsonl"}).tables["POSIX"]
+    log.tables["POSIX"] = pd.concat([log.tables["POSIX"], beside.assign(id=7)], ignore_index=True)
+    assert compared(tmp_path, monkeypatch, log_of(**READS), log, 0)["reads"] == (100, 100, True)
+
+
+def test_logs_that_cannot_be_compared_are_refused_in_a_line_each(tmp_path):
+    said_of = bad_logs(tmp_path)
+    good_log = LOGS / f"{IOR}.darshan"
+    for name, message in said_of.items():
+        for pair in ((tmp_path / f"{name}.darshan", good_log), (good_log, tmp_path / f"{name}.darshan")):
+            done = run("workload", "compare", *pair)
+            lines = [line for line in done.stderr.splitlines() if f"{name}.darshan" in line]
+            assert (done.exit_code, len(lines)) == (1, 1) and message in lines[0] and not done.stdout
+    done = run("workload", "compare", good_log, good_log)
+    assert done.exit_code == 1 and "a log of 'ior', not of priomark" in done.stderr
+
+
+def test_traces_are_stated_as_unused(tmp_path):
+    missing = {entry["what"]: entry["operations"] for entry in converted(tmp_path, LOGS / "dxt.darshan")["missing"]}
+    assert missing["logs with a trace of each request (DXT), which is not used"] == 1
+    assert not any("DXT" in entry["what"] for entry in converted(tmp_path, LOGS / f"{MACSIO}.darshan")["missing"])

@@ -25,13 +25,15 @@ LARGEST = 1 << 30  # bytes of a log; Darshan limits the memory of a process to a
 @dataclass(frozen=True)
 class DarshanLog:
     """`tables` has a row for each record of a module: a file that one process, or all of them (rank -1), accessed. The
-    columns are `id`, `rank` and the counters without the module's prefix. `partial` names modules that ran out of
-    memory, so that files are missing."""
+    columns are `id`, `rank`, the `path` of the file, and the counters without the module's prefix. `partial` names
+    modules that ran out of memory, so that files are missing; `command` is the program's command line."""
 
     path: Path
     processes: int
     partial: list[str]
     tables: "dict[str, pd.DataFrame]"
+    command: str = ""
+    has_trace: bool = False
 
 
 def read(paths: list[Path]) -> Iterator[DarshanLog | LogError]:
@@ -65,6 +67,7 @@ def read_here(path: Path) -> DarshanLog:
     import darshan
 
     report = darshan.DarshanReport(str(path), read_all=False)
+    report.read_name_records()
     tables = {}
     for module, prefix in PREFIXES.items():
         if module in report.modules:
@@ -72,9 +75,11 @@ def read_here(path: Path) -> DarshanLog:
             records = report.records[module]
             if not records or records[0] is None or records[0]["counters"] is None:
                 raise ValueError(f"the records of {module} are missing")
-            tables[module] = records[0]["counters"].rename(columns=lambda name, cut=prefix: name.removeprefix(cut))
+            table = records[0]["counters"].rename(columns=lambda name, cut=prefix: name.removeprefix(cut))
+            tables[module] = table.assign(path=table.id.map(report.name_records).fillna(""))
     processes = int(report.metadata["job"]["nprocs"])
     if processes < 1:
         raise ValueError(f"{processes} processes")
     partial = [module for module in tables if report.modules[module].get("partial_flag")]
-    return DarshanLog(path, processes, partial, tables)
+    has_trace = any(module.startswith("DXT_") for module in report.modules)
+    return DarshanLog(path, processes, partial, tables, str(report.metadata["exe"]), has_trace)
