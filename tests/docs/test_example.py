@@ -12,6 +12,7 @@ from itertools import pairwise
 import pytest
 from builds import ROOT, run
 from pages import Page, needs_browser, violations
+from PIL import Image
 
 
 def written(folder, *parts):
@@ -46,11 +47,17 @@ def test_lines_of_a_recorded_terminal_appear_in_their_order(centre):
     assert seconds[0] == 0 and all(0 <= after - before <= 1.1 for before, after in pairwise(seconds))
 
 
+def program(name):
+    """A program of docs as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_a_recorded_terminal_shows_what_progress_bars_leave():
     """As rich writes them: a bar, then a line above it; two bars, of which the first is above the cursor."""
-    spec = importlib.util.spec_from_file_location("write_example", ROOT / "docs" / "write_example.py")
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    example = program("write_example")
     erase, above = "\r\x1b[2K", "\x1b[1A\x1b[2K"
     written = [
         "\x1b[?25lfirst",
@@ -67,6 +74,17 @@ def test_a_recorded_terminal_shows_what_progress_bars_leave():
 def test_axe_finds_nothing_wrong(centre, tmp_path):
     pages = [centre / "index.html", centre / "nodes" / "site.html", centre / "nodes" / "report.html"]
     assert [violations(page, tmp_path) for page in pages] == [[], [], []]
+
+
+@needs_browser
+def test_pictures_show_the_top_of_pages_of_the_example(centre, tmp_path):
+    """Those of the tutorial, of whose parts the example has all."""
+    images = program("write_images")
+    images.take(centre / "nodes" / "site.html", 700, tmp_path / "site.png")
+    with Image.open(tmp_path / "site.png") as picture:
+        assert picture.size == (images.WIDTH, 700) and len(picture.getcolors()) > 16
+    assert {page.partition("/")[0] for page, _ in images.PICTURES.values()} <= {*program("write_example").PARTS}
+    assert all((ROOT / "docs" / "images" / name).exists() for name in images.PICTURES)
 
 
 @pytest.mark.prove
