@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Takes pictures of the tutorial, in a browser, from pages of the example centre (docs/write_example.py):
-
-.venv/bin/python docs/write_images.py build/docs/example docs/images
-"""
+`.venv/bin/python docs/write_images.py build/docs/example docs/images`."""
 
 import argparse
 import os

@@ -75,7 +75,7 @@ def demand(clause: Clause) -> str:
         [
             f"{clause.statistic} of {clause.metric} ({clause.benchmark}) {bounds_of(clause)}, on "
             f"{where}{f', files on {files}' if files else ''}",
-            f"{counted(clause.repetitions, 'run')} or {'less' if clause.sequential else 'more'}, {kind}",
+            f"{counted(clause.repetitions, 'run')} or {'fewer' if clause.sequential else 'more'}, {kind}",
             *further_demands(clause),
         ]
     )

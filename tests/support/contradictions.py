@@ -18,12 +18,8 @@ from logs_made_ftio import ftio_log, half
 from logs_made_priomark import ALL, metadata_case, priomark_log
 
 STATED = Path(__file__).parents[1] / "logs" / "contradictions.txt"
+GROUPS = ("ring", "random-01", "random-02", "worst", "bisection", "cartesian-2d", "ping")  # two random patterns
 OF_KERNELS = ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io_load")
-
-
-def pattern_groups(name):
-    """With the first two random patterns."""
-    return name.startswith(("ring", "random-01", "random-02", "worst", "bisection", "cartesian-2d", "ping"))
 
 
 def slower_by_tenths(node, *_):
@@ -38,7 +34,9 @@ def uneven(stage, activity, process, repetition):
 @cache
 def made() -> dict[str, list[dict]]:
     """A small sound log of each benchmark; copy it before you change it."""
-    b_eff = b_eff_log(ranks=5, methods=("sendrecv", "neighbor"), repetitions=2, only=pattern_groups)
+    b_eff = b_eff_log(
+        ranks=5, methods=("sendrecv", "neighbor"), repetitions=2, only=lambda name: name.startswith(GROUPS)
+    )
     b_eff[1]["random_patterns"] = 2
     return {
         "b_eff": b_eff,
