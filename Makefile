@@ -43,7 +43,7 @@ types:          ## the part of lint on types in Python, which one core checks
 
 tidy:           ## the part of lint on common errors in C
 	cmake -S kernels -B build/kernels
-	cmake --build build/kernels --parallel $$(nproc)
+	MAKEFLAGS= cmake --build build/kernels --parallel $$(nproc)
 	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet
 
 sources:        ## the quick part of lint
