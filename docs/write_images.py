@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes pictures of the tutorial, in a browser, from pages of the example centre (docs/write_example.py):
-`.venv/bin/python docs/write_images.py build/docs/example docs/images`."""
+"""Takes pictures of the tutorial, in a browser, from the report on a recorded first run and from pages of the example
+centre (docs/write_example.py): `.venv/bin/python docs/write_images.py build/docs/example docs/images`."""
 
 import argparse
+import lzma
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -12,8 +14,11 @@ from PIL import Image
 
 from coffeecup.postprocess.show.pdf import browser
 
+ROOT = Path(__file__).resolve().parents[1]
+LOGS = ROOT / "tests" / "kernel_logs" / "first_run"
 WIDTH = 1000  # pixels
 # Picture: page and height in pixels, of which the rest is cut off.
+REPORT = ("report.png", 1440)
 PICTURES = {
     "site.png": ("nights/site.html", 1130),
     "acceptance.png": ("acceptance/acceptance.html", 1415),
@@ -32,11 +37,23 @@ def take(page: Path, height: int, picture: Path) -> None:
         Image.open(shot).convert("RGB").quantize(256).save(picture, optimize=True)
 
 
+def report(folder: Path) -> Path:
+    """The report on the recorded logs. Raises CalledProcessError if it fails."""
+    for packed in sorted(LOGS.glob("*.jsonl.xz")):
+        folder.joinpath(packed.stem).write_bytes(lzma.decompress(packed.read_bytes()))
+    coffeecup = Path(sys.executable).with_name("coffeecup")
+    subprocess.run([coffeecup, "report", ".", "-o", "report.html"], cwd=folder, check=True)
+    return folder / "report.html"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("example", type=Path)
     parser.add_argument("images", type=Path)
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        name, height = REPORT
+        take(report(Path(folder)), height, options.images / name)
     for name, (page, height) in PICTURES.items():
         take(options.example / page, height, options.images / name)
 

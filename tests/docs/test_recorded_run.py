@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README and tutorial show of a first run is what coffeecup prints for the logs of that run."""
+"""What README and tutorial show of a first run and of nights is what coffeecup prints for what these measured."""
 
+import csv
 import hashlib
 import lzma
 import re
+from pathlib import Path
 
 import pytest
 from builds import ROOT
 from commands import run
-from sessions_made import case, database, session
+from sessions_made import case, database, each_night, session
 
 FIRST_RUN = ROOT / "tests" / "kernel_logs" / "first_run"
+
+NIGHTS = Path(__file__).with_name("tutorial_nights.csv")
 
 
 @pytest.fixture
@@ -59,3 +63,19 @@ def test_readme_shows_the_last_screen_of_a_first_run(logs, tmp_path):
 def test_tutorial_shows_a_log_of_it_in_full(logs):
     done = run("score", logs / "b_eff-2" / "b_eff.jsonl")
     assert done.exit_code == 0 and follow(done.stdout, shown(ROOT / "docs" / "tutorial.md", "b_eff = "))
+
+
+def test_tutorial_shows_what_its_nights_lead_to(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    runs = [[] for _ in range(11)]
+    with NIGHTS.open() as file:
+        for row in csv.DictReader(file):
+            night, qualifications = int(row.pop("night")), row.pop("qualifications")
+            metrics = {name.split()[0]: (float(value), name.split()[1]) for name, value in row.items()}
+            runs[night].append(case(metrics, qualifications=qualifications))
+    nights = database(tmp_path / "results.db", each_night(len(runs), lambda number: runs[number]))
+    proposed = run("references", "propose", nights, "--benchmark", "b_eff", "--file", tmp_path / "my.yaml", "--write")
+    tutorial = ROOT / "docs" / "tutorial.md"
+    assert proposed.exit_code == 0 and follow(proposed.stdout, shown(tutorial, "local:default, 2, b_eff: "))
+    judged = run("check-history", nights)
+    assert judged.exit_code == 0 and follow(judged.stdout, shown(tutorial, "11 sessions, "))

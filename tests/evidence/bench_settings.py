@@ -163,7 +163,7 @@ def answer(name: str, pairs: int, goals: Goals, write: bool) -> None:
     figure = folder / "comparison-ratio.svg"
     if write and question.page == PAGE and name != "delays":
         shutil.copy(figure, IMAGES / f"compare-{name}.svg")
-        print(f"\n![Ratios to the arm {found['first']} over the size](../images/compare-{name}.svg)")
+        print(f'\n![Ratios to the arm "{found["first"]}" over the size](../images/compare-{name}.svg)')
     goals.check(f"{name}: obstacles and failed runs", len(found["obstacles"] + found["failed"]), most=0)
     facts = [each["fact"] for each in found["differences"]]
     goals.check(f"{name}: facts named {question.fact!r}", facts.count(question.fact), least=1)
