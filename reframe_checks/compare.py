@@ -2,7 +2,6 @@
 """Comparisons of the arms of a plan (the page Compare two settings), all in one job on the same nodes: one check for
 each benchmark, such as compare_b_eff."""
 
-import json
 import shlex
 import sys
 from importlib import import_module
@@ -21,7 +20,7 @@ from .build import BuiltKernel
 from .launch import MpiLaunch, OneAtATime, SizedRun
 from .logged import LoggedOnce
 
-RESULT = "comparison.json"
+RESULT = "runs/result.json"
 
 
 class Comparison(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, OneAtATime, LoggedOnce):
@@ -57,25 +56,28 @@ class Comparison(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, On
     def run_all_arms_in_one_job(self):
         """`coffeecup compare` gets the command that starts the kernel, which ReFrame writes behind it."""
         compare = [str(Path(sys.executable).with_name("coffeecup")), "compare", str(Path(self.plan).resolve())]
-        compare += ["-o", "runs", "--figures", "figures", "--json", "--"]
+        compare += ["-o", "runs", "--figures", "figures", "--"]
         launcher = self.job.launcher
         words = [*filter(None, [launcher.modifier]), *launcher.modifier_options, *map(shlex.quote, compare)]
         launcher.modifier, launcher.modifier_options = words[0], words[1:]
-        self.executable_opts = [*map(shlex.quote, self._plan.command[1:]), f">{RESULT}"]
+        self.executable_opts = [*map(shlex.quote, self._plan.command[1:])]
 
     @sanity_function
     def everything_is_decided(self):
         """Or the reasons why not."""
+        from coffeecup.postprocess.comparison.plan import PlanError
+        from coffeecup.postprocess.comparison.result import read_comparison
+
         try:
-            self._found = json.loads(Path(self.stagedir, RESULT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            found = read_comparison(Path(self.stagedir, RESULT))
+        except PlanError:
             errors = Path(self.stagedir, self.job.stderr).read_text(encoding="utf-8", errors="replace")
             raise SanityError(f"nothing was compared: {' '.join(errors.split()[-60:])}") from None
-        for each in self._found["verdicts"]:
-            name = f"{each['metric']}_of_{each['arm']}"
-            self.perf_variables[name] = sn.make_performance_function(sn.defer(each["middle"]), "1", name)
-        reasons = [*self._found["obstacles"], *(f"{run['run']}: {run['problem']}" for run in self._found["failed"])]
-        if not self._found["holds"]:
+        for each in found.verdicts:
+            name = f"{each.metric}_of_{each.arm}"
+            self.perf_variables[name] = sn.make_performance_function(sn.defer(each.middle), "1", name)
+        reasons = [*found.obstacles, *(f"{run.folder}: {run.problem}" for run in found.failed)]
+        if not found.holds:
             raise SanityError("; ".join(reasons) or "cannot tell: more pairs are needed")
         return True
 

@@ -19,11 +19,10 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-import orjson
 
 from coffeecup.postprocess.comparison.arms import COMPARED
 from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
-from coffeecup.postprocess.comparison.result import Results, Run, as_object
+from coffeecup.postprocess.comparison.result import Results, Run
 from coffeecup.postprocess.logs.paths import files_below
 from coffeecup.postprocess.show.words import digits, printable, seconds
 
@@ -38,9 +37,10 @@ GRACE, LOOK_SECONDS = 20.0, 0.1  # seconds to remove what a run made, after SIGT
 
 class Alternation:
     """The runs of a plan in a folder, which is created, with their results. Raises PlanError if the folder is another
-    comparison's, or if its logs have no metric that can be judged."""
+    comparison's, or if its logs have no metric that can be judged. The blocks in which an arm failed again and again
+    run once more, unless they are to be kept."""
 
-    def __init__(self, plan: Plan, folder: Path):
+    def __init__(self, plan: Plan, folder: Path, keep_failed: bool = False):
         self.plan, self.folder, self.results = plan, folder, Results(plan)
         stated = msgspec.json.format(msgspec.json.encode(plan))
         if not (folder / PLAN).exists():
@@ -50,10 +50,10 @@ class Alternation:
             (folder / PLAN).write_bytes(stated)
         elif (folder / PLAN).read_bytes() != stated:
             raise PlanError(f"{printable(str(folder))} holds another comparison: name another folder, or the same plan")
-        for run in self._earlier():
+        for run in self._earlier(keep_failed):
             self._add(run)
 
-    def _earlier(self) -> list[Run]:
+    def _earlier(self, keep_failed: bool) -> list[Run]:
         """The runs that the folder holds. A line that was cut off is no run; neither is a block of which runs are
         missing."""
         path, found = self.folder / RUNS, []
@@ -63,81 +63,81 @@ class Alternation:
             found.extend(msgspec.json.decode(line, type=Run) for line in path.read_bytes().splitlines())
         arms = len(self.plan.order(0))
         whole = found[: len(found) // arms * arms]
+        if failing(whole) and not keep_failed:
+            del whole[-MOST_FAILURES * arms :]
         path.write_bytes(msgspec.json.Encoder().encode_lines(whole))
         return whole
 
     def _add(self, run: Run) -> Run:
         """Adds a run; returns it, with the problem of its log if this cannot be used."""
-        problem = run.problem or self.results.add(run.block, run.arm, self.folder / str(run.log))
-        run = msgspec.structs.replace(run, problem=problem)
-        self.results.runs.append(run)
+        logs = [] if run.problem else files_below(self.folder / run.folder, "*.jsonl")
+        problem = run.problem or (None if len(logs) == 1 else f"{len(logs) or 'no'} logs were written, not one")
+        run = msgspec.structs.replace(run, problem=problem or self.results.add(run.block, run.arm, logs[0]))
+        self.results.ended.append(run)
         return run
 
     @property
     def blocks(self) -> int:
         """The blocks of which every arm ran."""
-        return len(self.results.runs) // len(self.plan.order(0))
-
-    @property
-    def failing(self) -> bool:
-        """Whether an arm failed too often one after the other."""
-        ran = {arm: [run.problem for run in self.results.runs if run.arm == arm] for arm in self.plan.order(0)}
-        return any(len(each) >= MOST_FAILURES and all(each[-MOST_FAILURES:]) for each in ran.values())
+        return len(self.results.ended) // len(self.plan.order(0))
 
     @property
     def limit(self) -> float:
         """The most seconds of the next run: those of the plan, or by the runs that ended well before."""
-        ended = [run.seconds for run in self.results.runs if not run.problem]
+        ended = [run.seconds for run in self.results.ended if not run.problem]
         return self.plan.run_limit or (max(SHORTEST_LIMIT, LONGER * max(ended)) if ended else FIRST_LIMIT)
 
-    def block(self) -> Iterator[Run]:
-        """Runs the next block."""
+    def block(self, came: list[int]) -> Iterator[Run]:
+        """Runs the next block, until a signal came."""
         block = self.blocks
         for arm in self.plan.order(block):
-            run = self._add(self._run(block, arm))
+            run = self._run(block, arm, came)
+            if came:
+                return
+            run = self._add(run)
             with (self.folder / RUNS).open("ab") as file:
                 file.write(msgspec.json.encode(run) + b"\n")
             yield run
 
-    def _run(self, block: int, arm: str) -> Run:
-        folder = self.folder / f"{block + 1:04d}-{arm}"
-        if folder.exists():  # of a block that was interrupted
+    def _run(self, block: int, arm: str, came: list[int]) -> Run:
+        folder = self.folder / Run(block, arm, 0).folder
+        if folder.exists():  # of a block that was interrupted, or failed
             shutil.rmtree(folder)
         folder.mkdir()
         began = time.monotonic()
-        problem = run_in(folder, self.plan, self.plan.arm(arm), self.limit)
-        taken = time.monotonic() - began
-        logs = [str(path.relative_to(self.folder)) for path in files_below(folder, "*.jsonl")]
-        if not problem and len(logs) != 1:
-            problem = f"{len(logs) or 'no'} logs were written, not one"
-        log = None if problem else logs[0]
-        return Run(block=block, arm=arm, seconds=taken, folder=folder.name, log=log, problem=problem)
+        problem = run_in(folder, self.plan, self.plan.arm(arm), self.limit, came)
+        return Run(block, arm, time.monotonic() - began, problem)
 
 
 def run_until_decided(runs: Alternation) -> Results:
     """Runs until nothing is left to decide, after the last block at the latest, or until an arm fails again and
     again."""
-    run_blocks(runs, runs.plan.pairs, lambda: runs.failing or runs.results.is_over)
-    if runs.failing:
+    run_blocks(runs, runs.plan.pairs, lambda: failing(runs.results.ended) or runs.results.is_over)
+    if failing(runs.results.ended):
         say(
-            f"an arm failed {MOST_FAILURES} times, one after the other: fix the cause, and begin in another folder (-o)"
+            f"an arm failed {MOST_FAILURES} times, one after the other: fix the cause; the same command then runs "
+            "these blocks again"
         )
-    found = orjson.dumps(as_object(runs.results), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
-    (runs.folder / RESULT).write_bytes(found)
+    (runs.folder / RESULT).write_bytes(msgspec.json.format(msgspec.json.encode(runs.results.comparison)))
     return runs.results
+
+
+def failing(runs: list[Run]) -> bool:
+    """Whether an arm failed too often one after the other."""
+    problems: dict[str, list[str | None]] = {}
+    for run in runs:
+        problems.setdefault(run.arm, []).append(run.problem)
+    return any(len(each) >= MOST_FAILURES and all(each[-MOST_FAILURES:]) for each in problems.values())
 
 
 def run_blocks(runs: Alternation, most: int, is_over: Callable[[], bool]) -> None:
     """Runs block after block, until so many have run in all, it is over, or SIGINT or SIGTERM comes."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        while runs.blocks < most and not is_over():
-            for run in runs.block():
+    with interrupts() as came:
+        while not came and runs.blocks < most and not is_over():
+            for run in runs.block(came):
                 say(f"block {run.block + 1} of at most {most}: {in_words(run, runs.results)}")
-    except KeyboardInterrupt:
+    if came:
         say("interrupted: the same command goes on")
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def in_words(run: Run, results: Results) -> str:
@@ -153,12 +153,12 @@ def say(text: str) -> None:
     print(printable(text), file=sys.stderr, flush=True)
 
 
-def run_in(folder: Path, plan: Plan, arm: Arm, limit: float) -> str | None:
-    """Runs an arm in a folder, with its output in files there, for at most `limit` seconds. Returns why it failed, None
-    if it did not. An interrupt ends the run, too, before it is raised here."""
+def run_in(folder: Path, plan: Plan, arm: Arm, limit: float, came: list[int]) -> str | None:
+    """Runs an arm in a folder, with its output in files there, for at most `limit` seconds and until a signal came.
+    Returns why it failed, None if it did not."""
     environment = {name: value for name, value in (os.environ | variables(plan, arm)).items() if value is not None}
     command = command_of(plan, arm)
-    with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors, interrupts_later() as came:
+    with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
         apart = {"start_new_session": True, "preexec_fn": end_with_parent}  # no thread runs here
         files = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": errors}
         try:
@@ -169,9 +169,9 @@ def run_in(folder: Path, plan: Plan, arm: Arm, limit: float) -> str | None:
         while process.poll() is None and not came and time.monotonic() < last:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(LOOK_SECONDS)
-        if process.returncode is None:
-            end(process, came, command)
-            return f"it did not end within {limit:.0f} s and was ended; a plan or --run-limit states another time"
+    if process.returncode is None:
+        end(process, came, command)
+        return f"it did not end within {limit:.0f} s and was ended; `run_limit` of a plan states another time"
     if not process.returncode:
         return None
     text = (folder / ERRORS).read_text(errors="replace")
@@ -182,19 +182,17 @@ def run_in(folder: Path, plan: Plan, arm: Arm, limit: float) -> str | None:
 
 
 @contextmanager
-def interrupts_later() -> Iterator[list[int]]:
-    """Yields the SIGINT and SIGTERM that came meanwhile, and raises KeyboardInterrupt at the end if any did: nobody
-    else would end a run. What is ignored stays ignored, also in a process that is started."""
+def interrupts() -> Iterator[list[int]]:
+    """Yields a list of the SIGINT and SIGTERM that come meanwhile, which end nothing: whoever looks at it ends the run,
+    which nobody else would. What is ignored stays ignored, also in a process that is started."""
     came = []
-    numbers = [number for number in (signal.SIGINT, signal.SIGTERM) if callable(signal.getsignal(number))]
+    numbers = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in numbers}
     try:
         yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if came:
-        raise KeyboardInterrupt
 
 
 def end_with_parent() -> None:

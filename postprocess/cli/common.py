@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import orjson
 import typer
 import typer.core
@@ -96,6 +97,8 @@ def plain(value):
 
     if isinstance(value, pd.DataFrame):
         value = value.to_dict("records")
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
     if isinstance(value, dict):
         return {printable(str(key)): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -204,8 +207,9 @@ def judged(
     `compared` results of comparisons say of their causes; the judged series; and remarks. Nodes are those of all
     `cases`, whatever the filters of results: another benchmark or partition may tell why a metric changed. Raises
     BadParameter if a file cannot be used."""
-    from coffeecup.postprocess.comparison.causes import read_result, tested
+    from coffeecup.postprocess.comparison.causes import tested
     from coffeecup.postprocess.comparison.plan import PlanError
+    from coffeecup.postprocess.comparison.result import read_comparison
     from coffeecup.postprocess.history import change_points, events
     from coffeecup.postprocess.history.acknowledgements import acknowledged, maintained
     from coffeecup.postprocess.history.comparable import changed_units
@@ -219,7 +223,7 @@ def judged(
     findings = [finding for one in site.levels for finding in change_points.of_levels(one)]
     found = explained(events.events(values, findings), examined(cases), values)
     with as_usage(PlanError):
-        results = [read_result(path) for path in compared or ()]
+        results = [read_comparison(path) for path in compared or ()]
     found = [tested(event, results, values) for event in found]
     known, notes = acknowledged(found, entries, values, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coffeecup.postprocess.comparison.plan import Plan
-    from coffeecup.postprocess.comparison.result import Results
+    from coffeecup.postprocess.comparison.result import Comparison
+    from coffeecup.postprocess.comparison.search import Found
+    from coffeecup.postprocess.comparison.sessions import Sessions
 
 
 Words = Annotated[
@@ -40,13 +42,6 @@ Parameters = Annotated[
         metavar="NAME=V1,V2,...",
         help="Find the best of these values of a variable or, as --NAME, of an option, instead of --arm; repeat it for "
         "all combinations. The last one left is compared with the command as it is.",
-    ),
-]
-RunLimit = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SECONDS",
-        help="End a run that takes longer (default: 10 times the longest one so far, at least 60 s).",
     ),
 ]
 Sides = Annotated[
@@ -77,12 +72,7 @@ def compare(
     metric: Annotated[
         list[str] | None, typer.Option(help="A metric to judge (default: the first of the benchmark); may be repeated.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the order of the runs (default: 0).")] = None,
-    run_limit: RunLimit = None,
     sessions: Sides = None,
-    benchmark: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="With --sessions: only this benchmark; may be repeated.")
-    ] = None,
     folder: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the runs; what began there goes on.")
     ] = Path("comparison"),
@@ -92,47 +82,54 @@ def compare(
     """Run the arms of a comparison in turn until it is decided whether they differ, find the best value of a setting,
     or compare sessions of a history. The runs are in an order that is random and balanced, and the first arm runs
     twice, as its own control."""
-    stated = {"pairs": pairs, "minimum": minimum, "metrics": metric, "seed": seed, "run_limit": run_limit}
+    if sum(map(bool, (arm, parameter, sessions))) > 1:
+        raise typer.BadParameter(
+            "--arm is a comparison, --parameter a search, --sessions runs nothing: use one of them"
+        )
+    stated = {"pairs": pairs, "minimum": minimum, "metrics": metric}
     settings = {name: value for name, value in stated.items() if value not in (None, [])}
     if sessions:
-        if arm or parameter or figures or settings.keys() - {"minimum", "metrics"}:
-            raise typer.BadParameter("--sessions runs and draws nothing: use --benchmark, --metric and --minimum alone")
-        selection = Selection([Path(word) for word in words], benchmark=benchmark, metric=metric)
-        raise typer.Exit(0 if compared_sessions(selection, sessions, minimum, as_json) else 1)
-    if benchmark:
-        raise typer.BadParameter("--benchmark needs --sessions")
-    if parameter and arm:
-        raise typer.BadParameter("--parameter is a search, --arm a comparison: leave out one of them")
-    results, content, text = run_arms(words, arm, parameter, settings, folder)
-    if figures:
-        from coffeecup.postprocess.comparison.figures import figures as drawn
+        if figures or pairs:
+            raise typer.BadParameter("--sessions runs and draws nothing: use --metric and --minimum alone")
+        found = compared_sessions(words, sessions, metric, minimum)
+    else:
+        found = run_arms(words, arm, parameter, settings, folder, figures)
+    from coffeecup.postprocess.reports.comparisons import text
 
-        write_figures(figures, [("comparison", figure) for figure in drawn(results)])
-    print_result(as_json, content, text)
-    raise typer.Exit(0 if results.holds else 1)
+    print_result(as_json, found, text(found))
+    raise typer.Exit(0 if found.holds else 1)
 
 
 def run_arms(
-    words: list[str], arms: list[str] | None, parameters: list[str] | None, settings: dict, folder: Path
-) -> "tuple[Results, dict, str]":
-    """Runs a comparison, or a search and its confirmation; the results, also as plain values and as text. Raises
-    BadParameter."""
+    words: list[str],
+    arms: list[str] | None,
+    parameters: list[str] | None,
+    settings: dict,
+    folder: Path,
+    figures: Path | None,
+) -> "Comparison | Found":
+    """Runs a comparison, or a search and its confirmation. Raises BadParameter."""
     from coffeecup.postprocess.cli.alternation import Alternation, run_until_decided
-    from coffeecup.postprocess.cli.searching import confirm, halve
-    from coffeecup.postprocess.comparison import result, search
+    from coffeecup.postprocess.cli.searching import searched
     from coffeecup.postprocess.comparison.plan import PlanError
 
     with as_usage(PlanError), writing(folder):
         if parameters:
-            among, stated = search.Search(search.values_of(parameters)), {"command": words, **settings}
-            shown = among, halve(among, stated, folder), confirm(among, stated, folder)
-            return shown[-1], search.as_object(*shown), search.text(*shown)
-        results = run_until_decided(Alternation(planned(words, arms, settings), folder))
-        return results, result.as_object(results), result.text(results)
+            found, results = searched(parameters, {"command": words, **settings}, folder)
+        else:
+            results = run_until_decided(Alternation(planned(words, arms, settings), folder))
+            found = results.comparison
+    if figures:
+        from coffeecup.postprocess.comparison.figures import figures as drawn
+
+        write_figures(figures, [("comparison", figure) for figure in drawn(results)])
+    return found
 
 
-def compared_sessions(selection: Selection, named: tuple[str, str], minimum: float | None, as_json: bool) -> bool:
-    """Compares and prints sessions; whether everything is decided. Raises BadParameter."""
+def compared_sessions(
+    words: list[str], named: tuple[str, str], metrics: list[str] | None, minimum: float | None
+) -> "Sessions":
+    """Compares sessions of a history. Raises BadParameter."""
     from coffeecup.postprocess.cli.common import valued
     from coffeecup.postprocess.comparison import sessions
     from coffeecup.postprocess.comparison.plan import MINIMUM
@@ -140,13 +137,11 @@ def compared_sessions(selection: Selection, named: tuple[str, str], minimum: flo
     minimum = MINIMUM if minimum is None else minimum
     if not 0 < minimum < 1:
         raise typer.BadParameter("--minimum: a fraction between 0 and 1 is needed")
-    values = valued(selection.values(), None)
+    values = valued(Selection([Path(word) for word in words], metric=metrics).values(), None)
     sides = {side: identifiers(values, text) for side, text in zip((sessions.BEFORE, sessions.AFTER), named)}
     if both := set.intersection(*map(set, sides.values())):
         raise typer.BadParameter(f"--sessions: {', '.join(sorted(both))} is on both sides")
-    found = sessions.compare_sessions(values, sides, selection.metric or [], minimum)
-    print_result(as_json, sessions.as_object(found), sessions.text(found))
-    return found.holds
+    return sessions.compare_sessions(values, sides, metrics or [], minimum)
 
 
 def identifiers(values: "pd.DataFrame", text: str) -> list[str]:

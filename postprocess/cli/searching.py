@@ -10,15 +10,25 @@ from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.cli.alternation import MOST_FAILURES, Alternation, run_blocks, run_until_decided, say
 from coffeecup.postprocess.comparison.plan import PlanError
 from coffeecup.postprocess.comparison.result import Results
-from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Search, plan_among
+from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Found, Search, plan_among, values_of
 from coffeecup.postprocess.show.words import printable
 
 UNLIMITED = 1000  # pairs, the most of a plan: a round ends after ROUND_BLOCKS
 
 
+def searched(parameters: list[str], stated: dict, folder: Path) -> tuple[Found, Results]:
+    """Runs a search, then compares the value that is left with the default in runs of their own, whose results come
+    second. `stated` are the fields of the plan without its arms. Raises PlanError."""
+    search = Search(values_of(parameters))
+    runs = halve(search, stated, folder)
+    say(f"confirmation: {search.best}")
+    plan = plan_among({search.best: search.settings[search.best]}, **stated)
+    results = run_until_decided(Alternation(plan, folder / "confirmation"))
+    return search.found(runs, results), results
+
+
 def halve(search: Search, stated: dict, folder: Path) -> int:
-    """Runs rounds until one value is left; returns the number of runs. `stated` are the fields of the plan without its
-    arms. Raises PlanError if nothing can be found."""
+    """Runs rounds until one value is left; returns the number of runs. Raises PlanError if nothing can be found."""
     if folder.exists() and any(folder.iterdir()) and not (folder / "round-1").exists():
         raise PlanError(f"{printable(str(folder))} is not empty, and no search began there")
     plan_among(dict([*search.settings.items()][:1]), **stated)  # refused now, not after all rounds
@@ -28,12 +38,14 @@ def halve(search: Search, stated: dict, folder: Path) -> int:
         number += 1
         say(f"round {number}: {', '.join(search.left)}")
         plan = plan_among({name: search.settings[name] for name in search.left}, **within_round)
-        alternation = Alternation(plan, folder / f"round-{number}")
+        alternation = Alternation(plan, folder / f"round-{number}", keep_failed=True)
         results = alternation.results
-        run_blocks(alternation, ROUND_BLOCKS, lambda results=results: bool(problem_of_default(results)))
-        runs += len(results.runs)
+        run_blocks(alternation, ROUND_BLOCKS, lambda now=results: bool(problem_of_default(now) or now.is_over))
+        runs += len(results.ended)
         if problem := problem_of_default(results):
             raise PlanError(f"runs without any of the values failed: {problem}")
+        if results.obstacles:
+            raise PlanError(results.obstacles[0])
         if alternation.blocks < ROUND_BLOCKS:  # interrupted
             raise typer.Exit(1)
         search.better = direction(results)
@@ -56,10 +68,3 @@ def direction(results: Results) -> Better:
     if better not in (Better.HIGHER, Better.LOWER):
         raise PlanError(f"of two values of {metric}, none is better: choose another --metric")
     return better
-
-
-def confirm(search: Search, stated: dict, folder: Path) -> Results:
-    """Compares the value that is left with the default in runs of their own."""
-    say(f"confirmation: {search.best}")
-    plan = plan_among({search.best: search.settings[search.best]}, **stated)
-    return run_until_decided(Alternation(plan, folder / "confirmation"))

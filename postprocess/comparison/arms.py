@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """In what the arms of a comparison really differed, as their logs state it, and whether their plan explains it."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+
+import msgspec
 
 from coffeecup.postprocess.comparison.plan import CONTROL, Plan
 from coffeecup.postprocess.logs.facts import facts
@@ -14,14 +15,13 @@ COMPARED_FACT = f"{ENVIRONMENT}{COMPARED}"
 # What may change a fact: the fields of an arm. Of the other facts (of MPI, of its placement) it is any of them.
 BUILT = frozenset({"command", "modules"})
 CAUSES: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("benchmark", "processes", HOSTS), frozenset({"command"})),
+    **dict.fromkeys(("benchmark", HOSTS, "cores of a host", "memory of a host"), frozenset({"command"})),
     **dict.fromkeys(("kernel version", "sources", "compiler", "compiler flags", "compiled with"), BUILT),
-    **dict.fromkeys(("cores of a host", "memory of a host"), frozenset()),
+    "processes": frozenset({"command", "environment"}),  # such as SLURM_NTASKS_PER_NODE
 }
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """A fact in which arms differ: its value in each arm, and whether a field of their plan explains it."""
 
     fact: str
@@ -52,21 +52,25 @@ def hosts_of(log: Log) -> str:
 
 
 def differences(plan: Plan, logs: Iterable[tuple[str, Log]]) -> list[Difference]:
-    """The facts that are the same in all runs of each arm, and not in all arms; of pairs of an arm and a log. What
-    changes within an arm is no property of it."""
-    runs = [(arm, facts_of_run(log)) for arm, log in logs]
-    stated: dict[str, dict[str, set[str]]] = {
-        fact: {arm: {of_run.get(fact, "") for of_arm, of_run in runs if of_arm == arm} for arm in dict(runs)}
-        for fact in sorted({fact for _, of_run in runs for fact in of_run})
-    }
-    return [
-        Difference(fact, {arm: next(iter(each)) for arm, each in values.items()}, explained(plan, fact, values))
-        for fact, values in stated.items()
-        if all(len(each) == 1 for each in values.values()) and len(set.union(*values.values())) > 1
-    ]
+    """The facts in which the arms differ, of pairs of an arm and a log."""
+    found = differing([(arm, facts_of_run(log)) for arm, log in logs])
+    return [Difference(fact, values, explained(plan, fact, values)) for fact, values in found.items()]
 
 
-def explained(plan: Plan, fact: str, values: dict[str, set[str]]) -> bool:
+def differing(runs: Collection[tuple[str, dict[str, str]]]) -> dict[str, dict[str, str]]:
+    """The facts that are the same in all runs of each side which state them, and not in all sides, with the value in
+    each, empty if none states it; of pairs of a side and facts. What changes within a side is no property of it."""
+    found = {}
+    for fact in sorted({fact for _, of_run in runs for fact in of_run}):
+        values: dict[str, set[str]] = {side: set() for side, _ in runs}
+        for side, of_run in runs:
+            values[side] |= {of_run[fact]} if fact in of_run else set()
+        if all(len(each) <= 1 for each in values.values()) and len({*map(frozenset, values.values())}) > 1:
+            found[fact] = {side: "".join(each) for side, each in values.items()}
+    return found
+
+
+def explained(plan: Plan, fact: str, values: dict[str, str]) -> bool:
     """Whether each arm whose value is not that of the first one changes something that may be the cause."""
     return all(may_change(plan, arm, fact) for arm, value in values.items() if value != values.get(plan.first))
 

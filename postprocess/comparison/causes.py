@@ -9,13 +9,12 @@ from itertools import dropwhile
 from math import inf, log
 from pathlib import Path
 
-import msgspec
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.comparison.arms import ENVIRONMENT, Difference
-from coffeecup.postprocess.comparison.plan import decoded
-from coffeecup.postprocess.comparison.verdicts import percent
+from coffeecup.postprocess.comparison.arms import ENVIRONMENT
+from coffeecup.postprocess.comparison.result import Comparison
+from coffeecup.postprocess.comparison.verdicts import Verdict, percent
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.events import RETURNED, Event
 from coffeecup.postprocess.history.nodes import short
@@ -24,35 +23,7 @@ from coffeecup.postprocess.show.words import printable
 LIBRARY = "MPI library"
 
 
-class Judgement(msgspec.Struct, frozen=True):
-    """Of a verdict, the ratio to the first arm; no number where nothing is excluded."""
-
-    arm: str
-    metric: str
-    low: float | None
-    high: float | None
-
-
-class Compared(msgspec.Struct, frozen=True):
-    """What the result.json of a comparison states (result.as_object)."""
-
-    benchmark: str
-    processes: int
-    hosts: list[str]
-    command: list[str]
-    first: str
-    obstacles: list[str]
-    failed: list[dict]
-    verdicts: list[Judgement]
-    differences: list[Difference]
-
-
-def read_result(path: Path) -> Compared:
-    """Raises PlanError."""
-    return decoded(path, msgspec.json.Decoder(Compared).decode)
-
-
-def tested(event: Event, results: Iterable[Compared], values: pd.DataFrame) -> Event:
+def tested(event: Event, results: Iterable[Comparison], values: pd.DataFrame) -> Event:
     """The event with what comparisons say of its causes. `values` are the session_values, whose hosts tell whether a
     comparison is of the same system."""
     of_system = values.loc[values["system"] == event.system, "hosts"].unique()
@@ -62,14 +33,14 @@ def tested(event: Event, results: Iterable[Compared], values: pd.DataFrame) -> E
     return replace(event, tested={cause: words for cause, words in said if words})
 
 
-def verdict_on(cause: str, event: Event, found: Compared, known: set[str]) -> str:
+def verdict_on(cause: str, event: Event, found: Comparison, known: set[str]) -> str:
     """What a comparison says of a cause, by the largest change that it measured; empty if it compared something
     else. On hosts that are not `known`, if any is, it proves nothing."""
     fact, was, now = parts(cause)
     values = {each.fact: each.values for each in found.differences}.get(fact, {})
     for finding in sorted(event.findings, key=lambda finding: -abs(finding.change.relative)):
         for each in found.verdicts if is_run_of(finding, found) else ():
-            arms = [printable(values.get(arm, "")) for arm in (found.first, each.arm)]
+            arms = [printable(values.get(arm, "")) for arm in (found.plan.first, each.arm)]
             if each.metric == finding.series["metric"] and sorted(arms) == sorted((was, now)):
                 if known and (strange := [host for host in found.hosts if short(host) not in known]):
                     return f"a comparison cannot tell: no session of {event.system} ran on {strange[0]}"
@@ -88,11 +59,11 @@ def parts(cause: str) -> tuple[str, str, str]:
     return fact, was, now
 
 
-def is_run_of(finding: Finding, found: Compared) -> bool:
+def is_run_of(finding: Finding, found: Comparison) -> bool:
     """Whether a comparison ran the test of a series: as many processes of the kernel with these options."""
     same = (finding.series["benchmark"], finding.series["processes"]) == (found.benchmark, found.processes)
-    kernels = [place for place, word in enumerate(found.command) if Path(word).name == found.benchmark]
-    return same and bool(kernels) and without_place(found.command[kernels[0] + 1 :]) == options(finding)
+    kernels = [place for place, word in enumerate(found.plan.command) if Path(word).name == found.benchmark]
+    return same and bool(kernels) and without_place(found.plan.command[kernels[0] + 1 :]) == options(finding)
 
 
 def options(finding: Finding) -> list[str]:
@@ -104,10 +75,10 @@ def without_place(words: list[str]) -> list[str]:
     return [word for before, word in zip(["", *words], words) if "--directory" not in (before, word)]
 
 
-def in_words(found: Judgement, reverse: bool, relative: float, useless: bool) -> str:
+def in_words(found: Verdict, reverse: bool, relative: float, useless: bool) -> str:
     """Whether a difference explains a change: by which parts of its logarithm the ends of the interval do. What is less
     than RETURNED of the change is as good as none of it. `reverse` if the first arm is that of after the change."""
-    if useless or found.low is None or found.high is None or not -1 < relative < inf:
+    if useless or found.high is None or not -1 < relative < inf:
         return "a comparison cannot tell"
     low, high = (1 / found.high, 1 / found.low) if reverse else (found.low, found.high)
     least, most = sorted(log(ratio) / log(1 + relative) for ratio in (low, high))

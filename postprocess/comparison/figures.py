@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figure of a comparison: at which sizes of messages or accesses the arms differ."""
 
-from itertools import chain, cycle
 from math import exp
 from pathlib import Path
 
@@ -16,11 +15,8 @@ from coffeecup.postprocess.comparison.plan import CONTROL
 from coffeecup.postprocess.comparison.result import Results
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.show import plots
-from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, Figure
+from coffeecup.postprocess.show.plots import GREY, Figure
 from coffeecup.postprocess.show.words import size
-
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
-MARKERS = "os^Dv"
 
 
 def figures(results: Results) -> list[Figure]:
@@ -33,7 +29,7 @@ def figures(results: Results) -> list[Figure]:
     with matplotlib.rc_context(plots.LOOK):
         drawn, [axes] = plots.canvas(7.5, 4)
         axes.axhline(0, color=GREY, linewidth=0.8)
-        for arm, (colour, marker) in zip(arms, chain([(GREY, ".")], cycle(zip(COLOURS, MARKERS)))):
+        for arm, (colour, marker) in zip(arms, [(GREY, "."), *map(plots.look_of, range(len(arms)))]):
             rows = quartiles[quartiles["arm"] == arm]
             places = rows["size_bytes"].map(sizes.index)
             axes.plot(places, rows["median"] - 1, color=colour, marker=marker, label=arm)

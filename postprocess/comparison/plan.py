@@ -4,7 +4,7 @@ of `coffeecup compare`."""
 
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import dropwhile, takewhile
 from pathlib import Path
 from random import Random
@@ -12,19 +12,18 @@ from typing import Annotated, Any
 
 import msgspec
 
-from coffeecup.postprocess.logs import paths, trees
+from coffeecup.postprocess.logs import trees
 from coffeecup.postprocess.show.words import counted, printable
 from coffeecup.postprocess.statistics.pairs import fewest_pairs
 
 CONTROL = "control"  # the arm that is the first one once more
 MINIMUM = 0.03  # the smallest difference that matters, usually
-LARGEST_FILE = 2**20
 ARM_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 NO_TEXT = re.compile("^Expected `str.*`, got `(int|float|bool)`")
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 
-class PlanError(Exception):
+class PlanError(ValueError):
     """A comparison that cannot be made: one sentence."""
 
 
@@ -93,31 +92,17 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 def read_plan(path: Path) -> Plan:
-    """Raises PlanError."""
-    return decoded(path, plan_in)
-
-
-def plan_in(content: bytes) -> Plan:
-    stated, _ = trees.parsed(content)
-    arms = stated.get("arms") if isinstance(stated, dict) else None
-    for part in (stated, *(arms.values() if isinstance(arms, dict) else ())):
-        if isinstance(part, dict) and isinstance(part.get("command"), str):
-            part["command"] = shlex.split(part["command"])
+    """The plan of a file, in which a command is a list of words, or a text that is split as in a shell. Raises
+    PlanError."""
     try:
-        return msgspec.convert(stated, Plan)
-    except msgspec.ValidationError as error:
-        remedy = ': quote what is text, such as "4" or "on"' if NO_TEXT.search(str(error)) else ""
-        raise ValueError(f"{error}{remedy}") from None
-
-
-def decoded(path: Path, decode: Callable[[bytes], Any]) -> Any:
-    """What a file contains. Raises PlanError if it cannot be read, or if `decode` raises an error of YAML or JSON."""
-    try:
-        return decode(paths.content(path, LARGEST_FILE))
-    except OSError as error:
-        raise PlanError(f"cannot read {printable(str(path))}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise PlanError(printable(f"{path}: {' '.join(str(error).split())}")) from None
+        stated, _ = trees.read(path)
+        arms = stated.get("arms") if isinstance(stated, dict) else None
+        for part in (stated, *(arms.values() if isinstance(arms, dict) else ())):
+            if isinstance(part, dict) and isinstance(part.get("command"), str):
+                part["command"] = shlex.split(part["command"])
+        return converted(stated)
+    except ValueError as error:
+        raise PlanError(printable(f"{path}: {error}")) from None
 
 
 def arm_of(text: str) -> tuple[str, Arm]:
@@ -149,8 +134,9 @@ def changed(plan: Plan, **settings) -> Plan:
     return converted(msgspec.to_builtins(plan) | settings)
 
 
-def converted(stated: dict) -> Plan:
+def converted(stated: Any) -> Plan:
     try:
         return msgspec.convert(stated, Plan)
     except ValueError as error:
-        raise PlanError(str(error)) from None
+        remedy = ': quote what is text, such as "4" or "on"' if NO_TEXT.search(str(error)) else ""
+        raise PlanError(f"{error}{remedy}") from None

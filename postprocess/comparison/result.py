@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a comparison: from the logs of its runs to verdicts, and to text and JSON."""
+"""The result of a comparison: from the logs of its runs to verdicts, and what speaks against them."""
 
 from collections import Counter
-from dataclasses import asdict
-from math import exp, isnan
+from collections.abc import Mapping
+from math import exp
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pandas as pd
-from rich.table import Table
-from rich.text import Text
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.score import Score
@@ -25,24 +23,56 @@ from coffeecup.postprocess.comparison.arms import (
     not_arrived,
 )
 from coffeecup.postprocess.comparison.plan import CONTROL, Plan, PlanError
-from coffeecup.postprocess.comparison.verdicts import Verdict, in_words, percent, ratios, risk_in_words, verdict
+from coffeecup.postprocess.comparison.verdicts import Verdict, in_words, ratios, verdict
+from coffeecup.postprocess.logs import paths
 from coffeecup.postprocess.logs.reader import LogError
-from coffeecup.postprocess.show.terminal import rendered, simple_table
-from coffeecup.postprocess.show.words import counted, digits, printable
+from coffeecup.postprocess.show.words import printable
 from coffeecup.postprocess.statistics.pairs import looks
 
+LARGEST_FILE = 2**20  # byte
 CERTAIN = 3  # blocks: fewer do not tell a property of the arms from what changes from run to run
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that ended. `log` is relative to the folder of the comparison; `problem` is why the run failed."""
+class Run(msgspec.Struct, frozen=True):
+    """A run that ended. `problem` is why it failed."""
 
     block: int
     arm: str
     seconds: float
-    folder: str
-    log: str | None = None
     problem: str | None = None
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder, in that of the comparison."""
+        return f"{self.block + 1:04d}-{self.arm}"
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """What a comparison came to: these attributes of its Results, as docs/json-scores.md describes them."""
+
+    plan: Plan
+    benchmark: str
+    processes: int
+    hosts: list[str]
+    runs: int
+    holds: bool
+    obstacles: list[str]
+    verdicts: list[Verdict]
+    control: list[Verdict]
+    differences: list[Difference]
+    without_effect: list[str]
+    noise: dict[str, float]
+    qualifications: dict[str, dict[str, int]]
+    failed: list[Run]
+    median_ratios: dict[str, dict[str, float]]
+
+
+def read_comparison(path: Path) -> Comparison:
+    """The result.json of a comparison. Raises PlanError."""
+    try:
+        return msgspec.json.decode(paths.content(path, LARGEST_FILE), type=Comparison)
+    except (OSError, ValueError, RecursionError) as error:
+        raise PlanError(printable(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")) from None
 
 
 class Results:
@@ -51,7 +81,7 @@ class Results:
 
     def __init__(self, plan: Plan):
         self.plan = plan
-        self.runs: list[Run] = []
+        self.ended: list[Run] = []
         self.scores: dict[tuple[int, str], Score] = {}
 
     def add(self, block: int, arm: str, path: Path) -> str | None:
@@ -71,23 +101,40 @@ class Results:
         return None
 
     @property
+    def comparison(self) -> Comparison:
+        return msgspec.convert(self, Comparison, from_attributes=True)
+
+    @property
     def benchmark(self) -> str:
         """Empty if no run has a score."""
         return next((score.benchmark for score in self.scores.values()), "")
 
     @property
+    def processes(self) -> int:
+        return next((score.log.run.ranks for score in self.scores.values()), 0)
+
+    @property
+    def hosts(self) -> list[str]:
+        return sorted({host.name for score in self.scores.values() for host in score.log.run.hosts})
+
+    @property
+    def runs(self) -> int:
+        """How many have a score."""
+        return len(self.scores)
+
+    @property
+    def failed(self) -> list[Run]:
+        return [run for run in self.ended if run.problem]
+
+    @property
     def judged(self) -> list[str]:
-        """The metrics that are judged: without any in the plan, the headline of the first run."""
-        return self.plan.metrics or [next(iter(self.scores.values())).headline[0]]
+        """The metrics that are judged: without any in the plan, the headline of the first run. None without runs."""
+        return (self.plan.metrics or [next(iter(self.scores.values())).headline[0]]) if self.scores else []
 
     @property
     def blocks(self) -> int:
         """The blocks until the last one that has a score."""
         return 1 + max((block for block, _ in self.scores), default=-1)
-
-    @property
-    def failed(self) -> list[Run]:
-        return [run for run in self.runs if run.problem]
 
     def metrics(self, blocks: int) -> pd.DataFrame:
         """Block, arm and all metrics of the runs of the first blocks."""
@@ -122,12 +169,45 @@ class Results:
         ]
 
     @property
+    def median_ratios(self) -> dict[str, dict[str, float]]:
+        """By arm and metric, the median ratio to the first arm, with no claim; without what no block has of both."""
+        table, first = self.metrics(self.blocks), self.plan.first
+        names = [name for name in table.columns if name not in ("block", "arm")]
+        return {
+            arm: {name: exp(np.median(logs)) for name in names if len(logs := ratios(table, name, arm, first))}
+            for arm in (*self.plan.others, CONTROL)
+        }
+
+    @property
+    def noise(self) -> dict[str, float]:
+        """By how much a run of the first arm and one of the control differ, by metric that is judged: the median
+        fraction over the blocks. Without a metric of which no block has both."""
+        table, first = self.metrics(self.blocks), self.plan.first
+        logs = {name: np.abs(ratios(table, name, CONTROL, first)) for name in self.judged}
+        return {name: exp(np.median(values)) - 1 for name, values in logs.items() if len(values)}
+
+    @property
+    def qualifications(self) -> dict[str, dict[str, int]]:
+        """How many runs of each arm have a qualification, by its key; without the rules of the paper."""
+        found: dict[str, Counter[str]] = {}
+        for (_, arm), score in self.scores.items():
+            for each in score.qualifications[len(score.breaches) :]:
+                found.setdefault(each.key, Counter())[arm] += 1
+        return {key: dict(found[key]) for key in sorted(found)}
+
+    @property
     def differences(self) -> list[Difference]:
         return differences(self.plan, [(arm, score.log) for (_, arm), score in self.scores.items()])
 
     @property
-    def unexplained(self) -> list[Difference]:
-        return [each for each in self.differences if not each.explained and each.fact != HOSTS]
+    def without_effect(self) -> list[str]:
+        """The arms that were judged and are not different, and whose logs differ from those of the first arm in
+        variables alone."""
+        first, seen = self.plan.first, {each.arm for each in self.verdicts if each.differs}
+        for each in self.differences:
+            if not each.fact.startswith(ENVIRONMENT):
+                seen |= {arm for arm, value in each.values.items() if value != each.values.get(first)}
+        return [arm for arm in self.plan.others if arm in {each.arm for each in self.verdicts} - seen]
 
     @property
     def apart(self) -> str:
@@ -146,18 +226,13 @@ class Results:
         return bool(self.verdicts) and all(each.decided for each in self.verdicts)
 
     @property
-    def is_over(self) -> bool:
-        """Whether everything is decided, or never will be, since the arms differ in what the plan does not name."""
-        return self.decided or bool(self.apart) or (self.blocks >= CERTAIN and bool(self.unexplained))
-
-    @property
     def obstacles(self) -> list[str]:
         """Why there is no verdict, whatever the figures are."""
         first = self.plan.first
         unnamed = [
-            f"the arms differ in {each.fact}, which the plan does not name: "
-            + ", ".join(f"{arm} has {value or 'none'}" for arm, value in each.values.items())
-            for each in self.unexplained
+            f"the arms differ in {each.fact}, which the plan does not name: {of_each(each.values)}"
+            for each in self.differences
+            if not each.explained and each.fact != HOSTS
         ]
         unlike_itself = [
             f"{first} differs from itself ({in_words(each, first)}): the order of the runs has an effect, or others "
@@ -169,116 +244,16 @@ class Results:
         return apart + unnamed + unlike_itself
 
     @property
+    def is_over(self) -> bool:
+        """Whether everything is decided, or never will be."""
+        return self.decided or bool(self.apart) or (self.blocks >= CERTAIN and bool(self.obstacles))
+
+    @property
     def holds(self) -> bool:
         """Whether everything is decided, and nothing speaks against it."""
         return self.decided and not self.failed and not self.obstacles
 
 
-def medians(results: Results) -> pd.DataFrame:
-    """The median of an arm's ratios to the first one, with no claim: a row per metric, a column per arm."""
-    table, plan = results.metrics(results.blocks), results.plan
-    names = [name for name in table.columns if name not in ("block", "arm")]
-    found = {
-        arm: {name: exp(np.median(logs)) for name in names if len(logs := ratios(table, name, arm, plan.first))}
-        for arm in (*plan.others, CONTROL)
-    }
-    return pd.DataFrame(found).rename_axis("metric")
-
-
-def noise(results: Results) -> dict[str, float]:
-    """By how much a run of the first arm and one of the control differ, by metric that is judged: the median fraction
-    over the blocks. Without a metric of which no block has both."""
-    table, first = results.metrics(results.blocks), results.plan.first
-    logs = {name: ratios(table, name, CONTROL, first) for name in (results.judged if results.scores else ())}
-    return {name: exp(np.median(np.abs(values))) - 1 for name, values in logs.items() if len(values)}
-
-
-def noise_in_words(results: Results) -> list[str]:
-    return [f"{metric} by {percent(fraction)} % (median)" for metric, fraction in noise(results).items()]
-
-
-def qualifications(results: Results) -> dict[str, dict[str, int]]:
-    """How many runs of each arm have a qualification, by its key; without the rules of the paper."""
-    found: dict[str, Counter[str]] = {}
-    for (_, arm), score in results.scores.items():
-        for each in score.qualifications[len(score.breaches) :]:
-            found.setdefault(each.key, Counter())[arm] += 1
-    return {key: dict(found[key]) for key in sorted(found)}
-
-
-def without_effect(results: Results) -> list[str]:
-    """The arms that no verdict calls different and whose logs differ from those of the first arm in variables alone."""
-    first, seen = results.plan.first, {each.arm for each in results.verdicts if each.differs}
-    for each in results.differences:
-        if not each.fact.startswith(ENVIRONMENT):
-            seen |= {arm for arm, value in each.values.items() if value != each.values.get(first)}
-    return [arm for arm in results.plan.others if arm in {arm for _, arm in results.scores} - seen]
-
-
-def text(results: Results) -> str:
-    """For people at a terminal."""
-    plan, runs = results.plan, len(results.scores)
-    lines = [f"{results.benchmark or 'nothing'}: {counted(runs, 'run')} of {', '.join(plan.arms)} in turn"]
-    lines += [f"No verdict: {obstacle}." for obstacle in results.obstacles]
-    if not results.obstacles:
-        lines += [f"{each.metric}, {in_words(each, plan.first)}" for each in results.verdicts]
-        lines += [f"({risk_in_words()})"] if results.verdicts else ["Too few pairs to judge."]
-    lines += [f"{run.folder} failed: {run.problem}" for run in results.failed]
-    lines += [f"Two runs of {plan.first} in a block differ in {of_noise}." for of_noise in noise_in_words(results)]
-    if counts := qualifications(results):
-        number = [f"{key} {sum(of_arms.values())}" for key, of_arms in counts.items()]
-        lines.append(f"Qualifications, with the number of runs: {', '.join(number)}.")
-    if silent := without_effect(results):
-        lines.append(f"Beside variables, the logs state no difference of {', '.join(silent)}: was a setting ignored?")
-    facts = {each.fact: {arm: each.values.get(arm, "") for arm in plan.arms} for each in results.differences}
-    title = f"Median ratios to the arm {plan.first}, not judged:"
-    return laid_out(lines, (title, medians(results)), in_what(facts, "the arms"))
-
-
-def in_what(facts: dict[str, dict[str, str]], who: str) -> tuple[str, pd.DataFrame]:
-    """The table of the facts in which they differed, with its title."""
-    return f"In what {who} differed:", pd.DataFrame(facts).T.rename_axis("fact")
-
-
-def laid_out(lines: list[str], *tables: tuple[str, pd.DataFrame]) -> str:
-    """Lines, and tables with their titles, without those that are empty."""
-    shown = [part for title, rows in tables if len(rows) for part in (Text(title), drawn(rows))]
-    return "".join(f"{printable(line)}\n" for line in lines) + rendered(*shown)
-
-
-def drawn(rows: pd.DataFrame) -> Table:
-    """One line for each index; floats with their digits, all else as text."""
-    table = simple_table(*map(str, (rows.index.name, *rows.columns)))
-    for column in table.columns:
-        column.overflow = "fold"
-    for name, values in rows.iterrows():
-        table.add_row(*map(Text, (str(name), *map(cell, values))))
-    return table
-
-
-def cell(value: object) -> str:
-    """A dash for what an arm without runs lacks."""
-    if isinstance(value, float):
-        return "–" if isnan(value) else digits(value)
-    return printable(str(value))
-
-
-def as_object(results: Results) -> dict:
-    """The same for machines."""
-    return {
-        "benchmark": results.benchmark,
-        "command": results.plan.command,
-        "processes": next((score.log.run.ranks for score in results.scores.values()), 0),
-        "hosts": sorted({host.name for score in results.scores.values() for host in score.log.run.hosts}),
-        "runs": len(results.scores),
-        "first": results.plan.first,
-        "holds": results.holds,
-        "obstacles": results.obstacles,
-        "verdicts": [asdict(each) for each in results.verdicts],
-        "control": [asdict(each) for each in results.control],
-        "differences": [asdict(each) for each in results.differences],
-        "noise": noise(results),
-        "qualifications": qualifications(results),
-        "failed": [{"run": run.folder, "problem": run.problem} for run in results.failed],
-        "median_ratios": {arm: dict(values) for arm, values in medians(results).items()},
-    }
+def of_each(values: Mapping[str, str]) -> str:
+    """A fact of each arm in words."""
+    return ", ".join(f"{arm} has {value or 'nothing'}" for arm, value in values.items())

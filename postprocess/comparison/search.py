@@ -7,14 +7,15 @@ from itertools import product
 from math import ceil
 from re import sub
 
+import msgspec
 import numpy as np
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.comparison import result
 from coffeecup.postprocess.comparison.plan import ASSIGNMENT, Plan, PlanError, arm_of, plan_of
+from coffeecup.postprocess.comparison.result import Comparison, Results
 from coffeecup.postprocess.comparison.verdicts import Standing, ratios
-from coffeecup.postprocess.show.words import counted, printable
+from coffeecup.postprocess.show.words import printable
 from coffeecup.postprocess.statistics.pairs import RISK, interval
 
 DEFAULT = "default"  # the arm without any of the values
@@ -53,6 +54,20 @@ def plan_among(settings: dict[str, str], command: list[str], **stated) -> Plan:
     """The plan of a comparison of some values with the default. `stated` are the other fields of the plan. Raises
     PlanError."""
     return plan_of(command, [f"{DEFAULT}=", *(f"{name}={setting}" for name, setting in settings.items())], **stated)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a search came to, as docs/json-scores.md describes it."""
+
+    runs: int
+    metric: str
+    values: list[dict]
+    recommended: list[str]
+    confirmation: Comparison
+
+    @property
+    def holds(self) -> bool:
+        return self.confirmation.holds
 
 
 class Search:
@@ -107,35 +122,13 @@ class Search:
         rows.sort(key=lambda row: (row[0] != self.best, row[0] in self.failed, -row[2], self.sign * row[3]))
         return pd.DataFrame(rows, columns=["value", "setting", "pairs", "ratio", "standing"])
 
-
-def text(search: Search, runs: int, confirmed: result.Results) -> str:
-    """For people at a terminal: all values, the comparison that confirms the best one, and how to set it. `runs` are
-    those of the search."""
-    count = len(search.settings)
-    runs, grid = runs + len(confirmed.runs), confirmed.plan.pairs * (count + 2)
-    heading = f"The best of {count} values, after {counted(runs, 'run')} (a full grid has {grid}):"
-    ratio = f"{search.metric}, ratio to {DEFAULT}"
-    shown = search.values().drop(columns="setting").set_index("value").rename(columns={"ratio": ratio})
-    values, advice = result.laid_out([], (heading, shown)), recommended(search, confirmed)
-    lines = ["Set it with", *(f"    {line}" for line in advice)] if advice else ["No reason to change the default."]
-    return values + result.text(confirmed) + result.laid_out(lines)
-
-
-def as_object(search: Search, runs: int, confirmed: result.Results) -> dict:
-    """The same for machines."""
-    return {
-        "runs": runs + len(confirmed.runs),
-        "metric": search.metric,
-        "values": search.values(),
-        "recommended": recommended(search, confirmed),
-        "confirmation": result.as_object(confirmed),
-    }
-
-
-def recommended(search: Search, confirmed: result.Results) -> list[str]:
-    """How to set the best value if the comparison confirms that it is better than the default."""
-    better = confirmed.holds and confirmed.verdicts[0].standing is Standing.BETTER and confirmed.verdicts[0].matters
-    return recommendation(search.settings[search.best]) if better else []
+    def found(self, runs: int, results: Results) -> Found:
+        """What so many runs of the search came to, and those that compared the best value with the default: only if
+        they confirm that it is better, it is recommended."""
+        confirmed = results.comparison
+        better = confirmed.holds and confirmed.verdicts[0].standing is Standing.BETTER and confirmed.verdicts[0].matters
+        advice = recommendation(self.settings[self.best]) if better else []
+        return Found(runs + len(results.ended), self.metric, self.values().to_dict("records"), advice, confirmed)
 
 
 def recommendation(setting: str) -> list[str]:

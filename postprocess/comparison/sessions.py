@@ -8,26 +8,24 @@ Learning in a Random World, 2005, chapter 2). Where neighbours depend on each ot
 nights of two real systems, 5.0 to 6.3 % of the intervals missed instead of 5 % (tests/evidence/bench_compare.py).
 """
 
-from dataclasses import asdict, dataclass
 from math import ceil, inf
 
+import msgspec
 import numpy as np
 import pandas as pd
 
-from coffeecup.postprocess.comparison.result import in_what, laid_out
-from coffeecup.postprocess.comparison.verdicts import Verdict, in_words, of_interval, risk_in_words
+from coffeecup.postprocess.comparison.arms import differing
+from coffeecup.postprocess.comparison.verdicts import Verdict, of_interval
 from coffeecup.postprocess.history.change_points import Levels, site_of
 from coffeecup.postprocess.history.circumstances import surroundings
 from coffeecup.postprocess.history.noise import BLOCK, residuals
 from coffeecup.postprocess.history.table import SERIES
-from coffeecup.postprocess.show.words import counted
 from coffeecup.postprocess.statistics.pairs import RISK
 
 BEFORE, AFTER = "before", "after"
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """A series, its verdict (whose `pairs` are those of the history), the pairs that are needed to judge it, and
     whether both sides ran on the same hosts."""
 
@@ -36,30 +34,15 @@ class Judged:
     needed: int
     same_hosts: bool
 
-    @property
-    def sentence(self) -> str:
-        one, found, hosts = self.series, self.verdict, "the same hosts" if self.same_hosts else "other hosts"
-        where = f"{one['system']}:{one['partition']}+{one['environ']}"
-        processes = counted(one["processes"], "process") if one["processes"] else ""
-        words = (one["benchmark"], one["metric"], where, one["node"], one["file_system"], processes, one["settings"])
-        name = " ".join(filter(None, words))
-        if found.high == inf:
-            told = f"{found.pairs} of {self.needed} such pairs of sessions on {hosts} are in the history"
-            return f"{name}: cannot tell: {told}"
-        return f"{name}, {in_words(found, BEFORE)}, on {hosts}"
 
+class Sessions(msgspec.Struct, frozen=True):
+    """The result: identifiers of both sides, verdicts, whether all are decided, and the recorded facts in which the
+    sides differ, with the value in each."""
 
-@dataclass(frozen=True)
-class Sessions:
-    """The result: identifiers of both sides, verdicts, and the recorded facts in which the sides differ, in each."""
-
-    sides: dict[str, list[str]]
-    judged: list[Judged]
+    sessions: dict[str, list[str]]
+    holds: bool
+    verdicts: list[Judged]
     differences: dict[str, dict[str, str]]
-
-    @property
-    def holds(self) -> bool:
-        return bool(self.judged) and all(each.verdict.decided for each in self.judged)
 
 
 def compare_sessions(values: pd.DataFrame, sides: dict[str, list[str]], metrics: list[str], minimum: float) -> Sessions:
@@ -67,11 +50,15 @@ def compare_sessions(values: pd.DataFrame, sides: dict[str, list[str]], metrics:
     one of each test, in every series that has values on both sides. Series of too few sessions to have levels are left
     out."""
     chosen = values[values["metric"].isin(metrics)] if metrics else first_metrics(values)
-    named = [values["session"].isin(names) for names in sides.values()]
     both = [one for one in site_of(chosen).levels if all(len(places(one, side)) for side in sides.values())]
     risk = RISK / max(len(both), 1)
-    facts = [surroundings(values[rows]).drop(columns="hosts", errors="ignore") for rows in named]
-    return Sessions(sides, [judge(one, sides, minimum, risk) for one in both], differing(*facts))
+    judged = [judge(one, sides, minimum, risk) for one in both]
+    recorded = [
+        (side, {str(fact): value for fact, value in of_session.items() if value and fact != "hosts"})
+        for side, names in sides.items()
+        for of_session in surroundings(values[values["session"].isin(names)]).to_dict("records")
+    ]
+    return Sessions(sides, bool(judged) and all(each.verdict.decided for each in judged), judged, differing(recorded))
 
 
 def first_metrics(values: pd.DataFrame) -> pd.DataFrame:
@@ -123,34 +110,3 @@ def half_width(noise: np.ndarray, risk: float) -> float:
     """What a difference (one more of these) exceeds with at most this risk; infinite if they are too few to tell."""
     exceeded = int(risk * (len(noise) + 1) + 1e-9)
     return float(np.sort(np.abs(noise))[-exceeded]) if exceeded else inf
-
-
-def differing(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, dict[str, str]]:
-    """The facts that are the same in all runs of each side, and not in both."""
-    found = {}
-    for name in [column for column in before if column in after]:
-        values = [set(side[name]) - {""} for side in (before, after)]
-        if all(len(side) <= 1 for side in values) and values[0] != values[1]:
-            found[name] = {side: next(iter(each), "") for side, each in zip((BEFORE, AFTER), values)}
-    return found
-
-
-def text(found: Sessions) -> str:
-    """For people at a terminal."""
-    sides = " and ".join(f"{side} {', '.join(names)}" for side, names in found.sides.items())
-    lines = [f"sessions {sides}", *(each.sentence for each in found.judged)]
-    lines += [f"({risk_in_words()})"] if found.judged else ["No series has both and enough sessions to be judged."]
-    return laid_out(lines, in_what(found.differences, "they"))
-
-
-def as_object(found: Sessions) -> dict:
-    """The same for machines, with the names of a comparison of arms."""
-    return {
-        "sessions": found.sides,
-        "holds": found.holds,
-        "verdicts": [
-            each.series | asdict(each.verdict) | {"needed": each.needed, "same_hosts": each.same_hosts}
-            for each in found.judged
-        ],
-        "differences": [{"fact": name, "values": values} for name, values in found.differences.items()],
-    }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether an arm of a comparison differs from the first one: pure functions on the metrics of their runs."""
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil, exp, inf, isfinite, log, log1p, nan
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -23,18 +23,17 @@ class Standing(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """How a metric of an arm differs from that of the first one. `low`, `middle` and `high` are ratios; the interval
-    misses the true one with at most the risk of the whole comparison. `more_pairs` would probably decide; None if no
-    number can be foreseen, 0 if it is decided."""
+class Verdict(msgspec.Struct, frozen=True):
+    """How a metric of an arm differs from that of the first one. `low`, `middle` and `high` are ratios, None where they
+    are not finite; the interval misses the true one with at most the risk of the whole comparison. `more_pairs` would
+    probably decide; None if no number can be foreseen, 0 if it is decided."""
 
     arm: str
     metric: str
     pairs: int
     low: float
-    middle: float
-    high: float
+    middle: float | None
+    high: float | None
     standing: Standing
     minimum: float
     more_pairs: int | None = 0
@@ -50,7 +49,7 @@ class Verdict:
     @property
     def matters(self) -> bool:
         """Whether it differs, and not only by less than the minimum."""
-        return self.differs and max(abs(log(self.low)), abs(log(self.high))) >= log1p(self.minimum)
+        return self.differs and max(-log(self.low), log(self.high or 1)) >= log1p(self.minimum)
 
 
 def ratios(metrics: pd.DataFrame, metric: str, arm: str, first: str) -> np.ndarray:
@@ -65,7 +64,9 @@ def verdict(arm: str, metric: str, differences: np.ndarray, better: Better, mini
     """The verdict on logarithms of ratios (pairs,), with the risk of this one judgement (pairs.looks)."""
     ends = interval(differences, risk) if len(differences) else (-inf, nan, inf)
     found = of_interval(arm, metric, len(differences), ends, better, minimum)
-    return found if found.decided else replace(found, more_pairs=further(len(differences), *ends, log1p(minimum)))
+    if found.decided:
+        return found
+    return msgspec.structs.replace(found, more_pairs=further(len(differences), *ends, log1p(minimum)))
 
 
 def of_interval(
@@ -74,8 +75,8 @@ def of_interval(
     """The verdict of an interval (low, middle, high) of the logarithm of a ratio, of so many pairs."""
     low, middle, high = ends
     state = standing_of(low, high, better, minimum)
-    more = None if state is Standing.OPEN else 0
-    return Verdict(arm, metric, pairs, exp(low), exp(middle), exp(high), state, minimum, more)
+    ratio, most = (exp(end) if end < inf else None for end in (middle, high))
+    return Verdict(arm, metric, pairs, exp(low), ratio, most, state, minimum, None if state is Standing.OPEN else 0)
 
 
 def standing_of(low: float, high: float, better: Better, minimum: float) -> Standing:
@@ -99,9 +100,10 @@ def further(count: int, low: float, middle: float, high: float, margin: float) -
 
 def in_words(found: Verdict, first: str) -> str:
     """The verdict as a sentence without its subject, the arm."""
-    against, size = f"{found.arm} beside {first}", found.middle - 1
-    if not isfinite(found.high):
+    against = f"{found.arm} beside {first}"
+    if found.middle is None or found.high is None:
         return f"{against}: cannot tell from {counted(found.pairs, 'pair')}"
+    size = found.middle - 1
     range_ = f"[{percent(found.low - 1)}, {percent(found.high - 1)}]"
     if found.standing is Standing.SAME:
         return f"{against}: no difference above {percent(found.minimum)} % {range_}"

@@ -5,20 +5,21 @@ or never start."""
 import os
 import re
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import counters_made
+import logs_made
 import pytest
 import slurm_made
 from builds import PATIENCE, ROOT
 from check_runs import only_case, prebuilt, values
-from conftest import Reframe, kernel_of
+from conftest import COFFEECUP, Reframe, kernel_of
 from documented import groups_of_nodes
 from kernel_runs import processes_in, wait_until
 from kernel_runs import records as read_records
 from kernel_runs import run as run_command
+from logs_made_b_eff import averaged_log
 from raw_log import read_log
 from slurm_made import settings
 
@@ -125,8 +126,8 @@ def test_sigterm_ends_the_run_of_a_comparison_on_all_nodes(slurm, openmpi, tmp_p
     slurm("salloc", "--no-shell", "--nodes=2", "--job-name=comparison")
     job = slurm("squeue", "--noheader", "--name=comparison", "--format=%i").strip()
     runs, kernel = tmp_path / "runs", [openmpi.bin / "b_eff", "--memory-per-process", "4MiB"]  # minutes
-    command = [Path(sys.executable).with_name("coffeecup"), "compare", "--arm=usual=", "--arm=other=--seed 2"]
-    command += ["-o", runs, "--", "srun", "--mpi=pmix", "-n", "2", "env", f"LD_PRELOAD={openmpi.patience}", *kernel]
+    command = [COFFEECUP, "compare", "--arm=usual=", "--arm=other=--seed 2", "-o", runs]
+    command += ["--", "srun", "--mpi=pmix", "-n", "2", "env", f"LD_PRELOAD={openmpi.patience}", *kernel]
     within = os.environ | slurm.environment | {"SLURM_JOB_ID": job, "SLURM_NTASKS_PER_NODE": "1"}
     started = subprocess.Popen(command, env=within, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: any(runs.rglob("*.jsonl")) or started.poll() is not None, "the run has a log")
@@ -139,6 +140,22 @@ def test_sigterm_ends_the_run_of_a_comparison_on_all_nodes(slurm, openmpi, tmp_p
     wait_until(lambda: not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job ends")
     [log] = runs.rglob("*.jsonl")
     assert read_records(log)[-1]["status"] == "interrupted"
+
+
+def test_comparison_goes_on_in_another_job_after_a_node_failed(slurm, tmp_path):
+    """All arms run on both nodes of the job. In the second block a node fails and Slurm ends the job, so that nothing
+    runs in the third one. In another job, the same command runs these two blocks again."""
+    log = logs_made.write(tmp_path / "log.jsonl", averaged_log(ranks=2, nodes=2, repetitions=1))
+    fails = f"mkdir {tmp_path}/failed && scontrol update NodeName=$SLURMD_NODENAME State=DOWN Reason=broken; true"
+    kernel = f"touch $SLURMD_NODENAME; [ $SLURM_PROCID = 1 ] || exec cp {log} .; case $PWD in */0002-*) {fails} ;; esac"
+    command = ["salloc", "--nodes=2", "--ntasks-per-node=1", COFFEECUP, "compare", "--arm=usual=", "--arm=other=other"]
+    command += ["--pairs=6", "-o", tmp_path / "runs", "--", "srun", "sh", "-c", kernel, "sh"]
+    first = run_command(command, env=os.environ | slurm.environment)
+    assert first.returncode == 1 and "the same command then runs these blocks again" in first.stderr
+    wait_until(lambda: "n2 idle" in slurm("sinfo", "--noheader", "--Node", "--format=%N %t"), "the node returns")
+    again = run_command(command, env=os.environ | slurm.environment)
+    assert (again.returncode, re.findall("^block (.)", again.stderr, re.MULTILINE)) == (0, [*"222333444555666"])
+    assert [sorted(path.name for path in one.glob("n*")) for one in tmp_path.glob("runs/0*")] == 18 * [["n1", "n2"]]
 
 
 def test_recipe_of_the_documentation_writes_the_groups_of_this_slurm(slurm):

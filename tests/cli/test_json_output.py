@@ -245,9 +245,9 @@ def test_compare(tmp_path):
     for name, ranks, methods in ("usual", 2, AVERAGED), ("other", 2, AVERAGED[::-1]), ("larger", 16, AVERAGED):
         logs_made.write(tmp_path / f"{name}.jsonl", averaged_log(ranks=ranks, methods=methods, repetitions=1))
     command = ["sh", "-c", f'cp "{tmp_path}/${{1:-usual}}.jsonl" .', "sh"]
-    arms = {"usual": {}, "other": {"options": ["other"]}}
+    arms = {"usual": {}, "other": {"options": ["other"]}, "same": {"options": ["usual"]}}
     more = {"large": {"options": ["larger"]}, "broken": {"options": ["none"]}}
-    plans = {"decided": {"arms": arms, "pairs": 6}, "refused": {"arms": arms | more}}
+    plans = {"decided": {"arms": arms, "pairs": 7}, "refused": {"arms": arms | more}}
     for name, plan in plans.items():
         (tmp_path / name).write_text(json.dumps({"command": command} | plan))
     decided = printed("compare", tmp_path / "decided", "-o", tmp_path / "a")
@@ -268,7 +268,7 @@ def test_compare_sessions(tmp_path):
     content = printed("compare", stored, "--sessions", "2026-02-09", "2026-02-10")
     name = "coffeecup compare --sessions"
     assert check(content, name) == set(documented(name))
-    assert [each["standing"] for each in content["verdicts"]] == ["worse"]
+    assert [each["verdict"]["standing"] for each in content["verdicts"]] == ["worse"]
 
 
 def test_every_command_with_the_option_is_documented():

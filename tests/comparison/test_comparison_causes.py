@@ -15,8 +15,9 @@ from sessions_made import case, database, each_night
 from sessions_made import steady as noise
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.comparison.causes import Judgement, in_words
+from coffeecup.postprocess.comparison.causes import in_words
 from coffeecup.postprocess.comparison.plan import Arm, plan_of
+from coffeecup.postprocess.comparison.verdicts import Standing, Verdict
 
 OLD, NEW = "Open MPI v4.1.4", "Open MPI v5.0.1"
 LINKS = {"usual": 1e9, "slower": 8e8}
@@ -118,16 +119,10 @@ def test_a_comparison_of_something_else_says_nothing(logs, other):
         content = json.loads(result.read_text())
         content["verdicts"][0]["metric"] = "b_eff_per_process"
         result.write_text(json.dumps(content))
-    more = {"processes": 4} if other == "processes" else {}
-    libraries = ("MPICH 4", NEW) if other == "library" else (OLD, NEW)
-    stored = database_with(logs, libraries, **more)
+    more = {"processes": (4, 4)} if other == "processes" else {}
+    stored = history(logs, 0.8, mpi_library=("MPICH 4" if other == "library" else OLD, NEW), **more)
     done = run("check-history", stored, "--compared", result)
     assert "by a comparison" not in done.output and "    try: coffeecup compare" in done.output
-
-
-def database_with(folder, libraries, **more):
-    changed = {name: (value, value) for name, value in more.items()}
-    return history(folder, 0.8, mpi_library=libraries, **changed)
 
 
 def test_what_is_proposed_is_a_comparison(tmp_path):
@@ -179,13 +174,14 @@ def test_a_file_that_is_no_result_is_refused(tmp_path):
         (0.9456, 1.02, "not decided"),
         (0.70, 1.02, "not decided"),
         (1.10, 1.30, "refuted"),
-        (None, None, "a comparison cannot tell"),
+        (0, None, "a comparison cannot tell"),
     ],
 )
 def test_a_cause_is_proved_by_how_much_of_the_change_the_interval_explains(low, high, word):
-    assert in_words(Judgement("new", "b_eff", low, high), False, -0.2, False).startswith(word)
+    judgement = lambda low, high: Verdict("new", "b_eff", 6, low, 1, high, Standing.WORSE, 0.03)  # noqa: E731
+    assert in_words(judgement(low, high), False, -0.2, False).startswith(word)
     if low:
-        turned = Judgement("old", "b_eff", 1 / high, 1 / low)
+        turned = judgement(1 / high, 1 / low)
         assert in_words(turned, True, -0.2, False).startswith(word)
         assert in_words(turned, False, 0.25, False).startswith(word)  # a gain of 25 % undoes this loss
-    assert in_words(Judgement("new", "b_eff", 0.8, 0.8), False, -0.2, True) == "a comparison cannot tell"
+    assert in_words(judgement(0.8, 0.8), False, -0.2, True) == "a comparison cannot tell"

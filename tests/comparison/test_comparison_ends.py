@@ -16,7 +16,7 @@ import pytest
 from logs_made_b_eff import averaged_log
 
 from coffeecup.postprocess.cli import alternation
-from coffeecup.postprocess.cli.alternation import Alternation
+from coffeecup.postprocess.cli.alternation import Alternation, run_until_decided
 from coffeecup.postprocess.comparison.plan import Arm, Plan
 from coffeecup.postprocess.comparison.result import Run
 
@@ -45,15 +45,12 @@ def test_an_interrupt_while_a_run_starts_ends_this_run(tmp_path, monkeypatch, nu
 
     monkeypatch.setattr(alternation, "subprocess", SimpleNamespace(**vars(subprocess) | {"Popen": start}))
     plan = Plan(command=["sleep", "1000"], arms=ARMS)
-    # What a shell starts in the background ignores SIGINT.
-    before = {each: signal.signal(each, signal.default_int_handler) for each in (signal.SIGTERM, signal.SIGINT)}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
     try:
-        with pytest.raises(KeyboardInterrupt):
-            alternation.run_in(tmp_path, plan, Arm(), 1000)
+        alternation.run_blocks(Alternation(plan, tmp_path / "runs"), 20, lambda: False)
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-    assert started[0].returncode == -signal.SIGTERM
+        signal.signal(signal.SIGINT, before)
+    assert [each.returncode for each in started] == [-signal.SIGTERM]
 
 
 def runs_still(pid):
@@ -66,7 +63,7 @@ def runs_still(pid):
 def test_a_run_that_hangs_is_ended_with_all_its_processes(tmp_path, monkeypatch):
     monkeypatch.setattr(alternation, "GRACE", 0.5)
     plan = Plan(command=[sys.executable, "-c", HANGING], arms=ARMS, run_limit=3)
-    [first, *_] = Alternation(plan, tmp_path / "runs").block()
+    [first, *_] = Alternation(plan, tmp_path / "runs").block([])
     assert first.problem.startswith("it did not end within 3 s and was ended")
     assert not runs_still(int((tmp_path / "runs" / first.folder / "kernel").read_text()))
 
@@ -78,9 +75,21 @@ def test_limit_of_a_run(tmp_path, stated, longest, limit):
     """Ten times the longest run that did not fail, at least a minute, and four hours before there is one; a plan may
     state another one."""
     runs = Alternation(Plan(command=["kernel"], arms=ARMS, run_limit=stated), tmp_path / "runs")
-    runs.results.runs.append(Run(block=0, arm="usual", seconds=1e6, folder="f", problem="failed"))
-    runs.results.runs += [Run(block=0, arm="usual", seconds=each, folder="f") for each in (1.0, longest) if longest]
+    runs.results.ended.append(Run(0, "usual", 1e6, "failed"))
+    runs.results.ended += [Run(0, "usual", each) for each in (1.0, longest) if longest]
     assert runs.limit == pytest.approx(limit)
+
+
+def test_blocks_in_which_an_arm_failed_twice_run_again_with_the_same_command(tmp_path):
+    """Here the third and fourth one, until the machine is repaired. A single failure before stays one."""
+    log = logs_made.write(tmp_path / "log.jsonl", averaged_log(ranks=2, repetitions=1))
+    cases = f"*/0001-usual) exit 1 ;; */000[34]-other) [ -e {tmp_path}/repaired ] || exit 2 ;;"
+    plan = Plan(command=["sh", "-c", f"case $PWD in {cases} esac; cp {log} .", "sh"], arms=ARMS, pairs=7)
+    broken = run_until_decided(Alternation(plan, tmp_path / "runs"))
+    assert [(run.block, run.arm) for run in broken.failed] == [(0, "usual"), (2, "other"), (3, "other")]
+    (tmp_path / "repaired").touch()
+    repaired = run_until_decided(Alternation(plan, tmp_path / "runs"))
+    assert [(run.block, run.arm) for run in repaired.failed] == [(0, "usual")] and not repaired.holds
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

@@ -28,7 +28,7 @@ def test_modules_of_an_arm_are_loaded_and_nothing_else_changes(tmp_path, monkeyp
     problems = {}
     for name, arm in plan.arms.items():
         (tmp_path / name).mkdir()
-        problems[name] = alternation.run_in(tmp_path / name, plan, arm, 60)
+        problems[name] = alternation.run_in(tmp_path / name, plan, arm, 60, [])
     assert (problems["usual"], problems["eager"]) == (None, None)
     assert (tmp_path / "usual" / "said").read_text() == "usual a b\n"
     assert (tmp_path / "eager" / "said").read_text() == "64k a b\n"

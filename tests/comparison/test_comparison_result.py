@@ -11,8 +11,10 @@ from logs_made_b_eff_io import b_eff_io_log
 from coffeecup.postprocess.comparison.arms import may_change
 from coffeecup.postprocess.comparison.figures import figures, shares
 from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
-from coffeecup.postprocess.comparison.result import Results, noise, qualifications, text, without_effect
+from coffeecup.postprocess.comparison.result import Results
+from coffeecup.postprocess.reports.comparisons import text
 
+EVERY_FACT = {"processes", "MPI library", "option seed", "sources", "cores of a host", "environment X", "environment Y"}
 ARMS = {"usual": Arm(), "other": Arm(environment={"X": "1"})}
 
 
@@ -55,14 +57,20 @@ def test_runs_of_a_block_on_other_nodes_end_a_comparison(tmp_path, other):
     ]
 
 
-def test_arms_with_commands_of_their_own_may_have_other_nodes(tmp_path):
-    arms = {"usual": Arm(), "other": Arm(command=["kernel", "elsewhere"])}
-    found = Results(Plan(command=["kernel"], arms=arms, pairs=6))
-    for block in range(6):
-        for arm, host in (("usual", "node01"), ("control", "node01"), ("other", "node02")):
-            added(found, tmp_path, block, arm, host)
-    assert not found.obstacles and found.holds
-    assert [each.fact for each in found.differences] == ["environment X", "hosts"]
+@pytest.mark.parametrize(
+    ("arm", "facts"),
+    [
+        (Arm(), set()),
+        (Arm(environment={"X": "2"}), {"processes", "environment X"}),
+        (Arm(modules=["mpi/5"]), {"sources", "environment X", "environment Y"}),
+        (Arm(command=["srun", "-w", "n2", "kernel"]), EVERY_FACT),
+    ],
+)
+def test_what_explains_a_fact(arm, facts):
+    """Beside the options of the first arm, which explain nothing of its control."""
+    plan = Plan(command=["kernel"], arms={"usual": Arm(options=["--seed"]), "other": arm})
+    found = {name: {fact for fact in EVERY_FACT if may_change(plan, name, fact)} for name in ("other", "control")}
+    assert found == {"other": facts | {"MPI library", "option seed"}, "control": set()}
 
 
 @pytest.mark.parametrize(("link", "obstacles"), [(1e9, 0), (5e8, 1)])
@@ -83,33 +91,26 @@ def test_an_arm_whose_variable_has_no_effect_is_named(tmp_path, host, link, sile
     """Its logs differ from those of the first arm in the variable alone, and no verdict calls it different."""
     found = results(pairs=6)
     for block in range(6):
+        assert found.without_effect == []  # not judged yet
         for arm in ("usual", "control"):
             added(found, tmp_path, block, arm)
         added(found, tmp_path, block, "other", host, link)
-    assert without_effect(found) == silent
-    assert ("no difference of other: was a setting ignored?" in text(found).replace("\n", " ")) is bool(silent)
+    assert found.without_effect == silent
+    assert ("no difference of other: was a setting ignored?" in text(found.comparison)) is bool(silent)
 
 
 def test_noise_and_qualifications_of_the_runs_are_stated(tmp_path):
     """Over links that are faster by 1 and 2 %, and slower by 4 %: the median is the second one, without its sign."""
-    assert noise(results()) == {}
+    assert results().noise == {}
     found = results(pairs=6)
     for block, factor in enumerate((1.01, 1 / 1.04, 1.02)):
         added(found, tmp_path, block, "usual")
         added(found, tmp_path, block, "control", link=1e9 * factor)
     usual, control = (found.scores[2, arm].metrics["b_eff"].value for arm in ("usual", "control"))
-    assert noise(found) == {"b_eff": pytest.approx(control / usual - 1)} and control > usual
-    counts = qualifications(found)
+    assert found.noise == {"b_eff": pytest.approx(control / usual - 1)} and control > usual
+    counts = found.qualifications
     others = [q.key for q in found.scores[0, "usual"].qualifications if "Not official" not in q.text]
     assert {key: of_arms["usual"] for key, of_arms in counts.items()} == dict.fromkeys(others, 3) and others
-
-
-def test_nothing_explains_a_difference_of_the_control():
-    """Its settings are those of the first arm, also if these are no usual ones."""
-    plan = Plan(command=["kernel"], arms={"usual": Arm(environment={"X": "1"}), "other": Arm(environment={"X": "2"})})
-    assert may_change(plan, "other", "MPI library") and may_change(plan, "other", "environment X")
-    assert not may_change(plan, "other", "hosts") and not may_change(plan, "other", "environment Y")
-    assert not may_change(plan, "control", "MPI library") and not may_change(plan, "control", "environment X")
 
 
 def test_the_figure_of_b_eff_io_has_the_sizes_that_all_runs_have(tmp_path):

@@ -145,7 +145,7 @@ def test_the_planted_best_value_is_found_confirmed_and_goes_on_after_an_interrup
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--arm", "a="), "leave out one of them"),
+        (("--arm", "a="), "use one of them"),
         (("--metric", "nonsense"), "a run has no metric nonsense"),
         (("--minimum", "2"), "minimum"),
         (("--pairs", "5"), "1 difference cannot be judged from fewer than 6 pairs"),
@@ -154,6 +154,14 @@ def test_the_planted_best_value_is_found_confirmed_and_goes_on_after_an_interrup
 def test_a_search_that_cannot_be_made_is_refused(tmp_path, machine, options, said):
     done = search(tmp_path, machine, *options)
     assert done.exit_code == 2 and said in commands.said(done)
+
+
+def test_a_search_whose_runs_are_on_other_nodes_ends_with_its_first_block(tmp_path, machine):
+    """As outside an allocation, where each run is a job by itself."""
+    logs_made.write(tmp_path / "log.jsonl", averaged_log(ranks=2, nodes=1))
+    done = search(tmp_path, machine)
+    assert done.exit_code == 2 and "start all runs in one allocation" in commands.said(done)
+    assert {path.name[:4] for path in (tmp_path / "runs" / "round-1").glob("0*")} == {"0001"}
 
 
 @pytest.mark.parametrize("script", ["exit 1", '[ -n "$LIMIT" ] && cp log$LIMIT.jsonl .'])

@@ -163,7 +163,8 @@ def answer(name: str, pairs: int, goals: Goals, write: bool) -> None:
     figure = folder / "comparison-ratio.svg"
     if write and question.page == PAGE and name != "delays":
         shutil.copy(figure, IMAGES / f"compare-{name}.svg")
-        print(f'\n![Ratios to the arm "{found["first"]}" over the size](../images/compare-{name}.svg)')
+        first = next(iter(found["plan"]["arms"]))
+        print(f'\n![Ratios to the arm "{first}" over the size](../images/compare-{name}.svg)')
     goals.check(f"{name}: obstacles and failed runs", len(found["obstacles"] + found["failed"]), most=0)
     facts = [each["fact"] for each in found["differences"]]
     goals.check(f"{name}: facts named {question.fact!r}", facts.count(question.fact), least=1)
@@ -183,12 +184,12 @@ def check_delays(verdicts: list[dict], goals: Goals) -> None:
 
 def print_answer(found: dict) -> None:
     """The verdicts, and what speaks against them."""
-    title = f"{found['benchmark']}, {found['runs']} runs, ratios to `{found['first']}`:"
+    title = f"{found['benchmark']}, {found['runs']} runs, ratios to `{next(iter(found['plan']['arms']))}`:"
     header(title, "arm; pairs; ratio; interval; verdict")
     for each in [*found["verdicts"], *found["control"]]:
         middle, low, high = ("-" if each[end] is None else digits(each[end]) for end in ("middle", "low", "high"))
         row(each["arm"], each["pairs"], middle, f"[{low}, {high}]", each["standing"])
-    for problem in found["obstacles"] + [f"{run['run']}: {run['problem']}" for run in found["failed"]]:
+    for problem in found["obstacles"] + [f"{run['arm']}: {run['problem']}" for run in found["failed"]]:
         print(f"\n{problem}")
 
 
@@ -202,7 +203,7 @@ def equal(pairs: int, goals: Goals) -> None:
     run_blocks(runs, pairs, lambda: bool(runs.results.failed))
     goals.check("equal arms: failed runs", len(runs.results.failed), most=0)
     header(
-        f"Equal arms, {len(runs.results.runs)} runs:",
+        f"Equal arms, {len(runs.results.ended)} runs:",
         f"arm; pairs; ratio; interval; comparisons of {AT_ONCE} pairs; different",
     )
     [metric, *_] = runs.results.judged
