@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs every benchmark of the tree itself, one after the other, whatever the ones before came to: the comparisons of
 the four kernels with their peers, and the detection and speed of `coffeecup history`. Options other than its own go to
-the four comparisons. Exits with 1 if any of them failed.
+the comparisons. Exits with 1 if any of them failed.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 EVIDENCE = HERE.parents[1] / "tests" / "evidence"
-KERNELS = {name: HERE / f"bench_{name}.py" for name in ("b_eff", "b_eff_io", "ftio", "priomark")}
+KERNELS = {name: HERE / f"bench_{name}.py" for name in ("b_eff", "b_eff_io", "ftio", "priomark", "priomark_s3")}
 OTHERS = {name: EVIDENCE / f"bench_{name}.py" for name in ("history", "check_history")}
 
 

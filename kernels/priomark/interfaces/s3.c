@@ -119,6 +119,7 @@ static void send_once(struct request *request)
     curl_easy_setopt(connection, CURLOPT_USERNAME, getenv("AWS_ACCESS_KEY_ID"));
     curl_easy_setopt(connection, CURLOPT_PASSWORD, getenv("AWS_SECRET_ACCESS_KEY"));
     curl_easy_setopt(connection, CURLOPT_HTTPHEADER, list);
+    curl_easy_setopt(connection, CURLOPT_BUFFERSIZE, 512L << 10); /* the most of libcurl 7.87, not 16 KiB */
     curl_easy_setopt(connection, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(connection, CURLOPT_ERRORBUFFER, request->why);
     curl_easy_setopt(connection, CURLOPT_CONNECTTIMEOUT, 10L);
