@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""priomark's S3 interface beside the client rclone, over one connection and without hashes of the data, with a server of
-rclone on this machine, whose objects are files in memory: an object written in the same parts, and read by one request.
+"""priomark's S3 interface beside the client rclone, over one connection and without hashes of the data, to a server of
+rclone on this machine, whose objects are files in memory. Both write an object in the same parts and read it by one
+request.
 
 priomark writes from and reads to one buffer; rclone reads and writes a file in memory.
 """
@@ -24,7 +25,7 @@ from coffeecup.postprocess.benchmarks.priomark.records import Measurement
 from coffeecup.postprocess.benchmarks.scoring import read_log
 
 OBJECT_BYTES, PART_BYTES = 256 << 20, 16 << 20
-MEMORY = Path("/dev/shm")  # noqa: S108 -- a file system, not a name that others could guess
+MEMORY = Path("/dev/shm")
 RCLONE = Path(sys.executable).with_name("rclone")
 # One stream of parts; nothing but the data is asked for or hashed.
 HOW = (

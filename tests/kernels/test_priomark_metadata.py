@@ -47,6 +47,28 @@ def test_each_operation_is_done_once_on_each_file(mpi, tmp_path, ranks):
     assert leftovers(tmp_path) == [] and score_log(log.path).metrics["metadata"].value > 0
 
 
+def test_tree_has_a_directory_for_each_hundred_files(openmpi, tmp_path):
+    """Of 250 files, three directories of 100, 100 and 50, each in one of the first level of three."""
+    workload = f'check = true; {BESIDE} metadata = {{ files = 250; file_size = "1B"; patterns = "own-tree"; }};'
+    words = ["strace", "-f", "-qq", "-o", tmp_path / "strace", "-e", f"trace={TRACED}", "-e", "signal=none", "-y"]
+    good(kernel_runs.run([*words, *command(openmpi, tmp_path, workload, 2, "--read-shift")], env=openmpi.environment))
+    text = (tmp_path / "strace").read_text()
+    for made in ("mkdir", "rmdir"):
+        folders = re.findall(rf'{made}\("[^"]*/metadata-(\d{{6}}[^"]*)"', text)
+        levels = ["", "/00", "/00/00", "/00/00/00", "/00/00/01", "/00/00/02"]
+        assert sorted(folders) == sorted(f"{rank:06}{level}" for rank in (0, 1) for level in levels)
+    created = re.findall(r'/metadata-(\d{6})/(\d\d/\d\d/\d\d)/f\1-(\d{6})\d\d", [^)\n]*O_CREAT', text)
+    assert Counter(created) == {
+        (f"{rank:06}", f"00/00/0{leaf}", f"00000{leaf}"): count
+        for rank in (0, 1)
+        for leaf, count in enumerate((100, 100, 50))
+    }
+    [record] = of_kind(tmp_path, "metadata")
+    calls = {entry["operation"]: (entry["count"], entry["calls"]) for entry in record["operations"]}
+    assert calls == dict.fromkeys(OPERATIONS, (500, 500)) | {"readdir": (500, 6)}
+    assert leftovers(tmp_path) == [] and score_log(tmp_path / "log.jsonl").metrics["metadata_readdir"].value > 0
+
+
 def calls_on_files(mpi, folder, *options):
     """Of each of two processes: a Counter of (system call, owner of the file)."""
     words = ["strace", "-f", "-qq", "-o", folder / "strace", "-e", f"trace={TRACED}", "-e", "signal=none", "-y"]
@@ -104,7 +126,7 @@ def test_full_file_system_ends_the_run_with_one_line_and_nothing_left(openmpi, t
         (BESIDE + "metadata = { files = 0; };", "files must be a whole number from 1"),
         (BESIDE + 'metadata = { file_size = "0B"; };', "'0B' is not from 1 to"),
         (BESIDE + 'metadata = { methods = "posix"; };', "metadata has no key 'methods'"),
-        (BESIDE + 'metadata = { patterns = "tree"; };', "valid in this build are own-directory, shared-directory"),
+        (BESIDE + 'metadata = { patterns = "tree"; };', "are own-directory, shared-directory, own-tree"),
     ],
 )
 def test_impossible_workload_is_refused(serial, tmp_path, text, said):

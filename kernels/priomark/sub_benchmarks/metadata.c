@@ -21,14 +21,18 @@
 #include "sub_benchmarks.h"
 
 enum { DIGITS = 8, MOST_FILES = 99999999, LEAST_SPACE = 4096 /* of a file */ };
+/* In a tree, the first digits of a file's number name its directories: file 01234567 is in 01/23/45. */
+enum { FAN = 100, LEVELS = 3, DIGITS_OF_LEVEL = 2, LEVEL_LENGTH = 3 /* with the slash */ };
 
-static const char *const names_of_patterns[] = {"own-directory", "shared-directory", NULL};
+enum { OWN_DIRECTORY, SHARED_DIRECTORY, OWN_TREE };
+static const char *const names_of_patterns[] = {"own-directory", "shared-directory", "own-tree", NULL};
 
 static const struct priomark_key keys[] = {
     {"files", PRIOMARK_COUNTS, "1000", "number of files of each process", 1, MOST_FILES, NULL},
     {"file_size", PRIOMARK_SIZES, "\"4KiB\"", "data of a file", 1, 1 << 24, NULL},
     {"patterns", PRIOMARK_NAMES, "[\"own-directory\", \"shared-directory\"]",
-     "a directory for the files of each process, or one for all", 0, 0, names_of_patterns},
+     "a directory or a tree of directories for the files of each process, or one directory for all", 0, 0,
+     names_of_patterns},
     {"sync", PRIOMARK_FLAG, "false", "synchronise each file before its creator closes it", 0, 0, NULL},
     {0}};
 
@@ -37,9 +41,9 @@ static const struct priomark_key keys[] = {
 struct files {
     struct priomark_file file;
     char directory[PRIOMARK_PATH_BYTES], new_path[PRIOMARK_PATH_BYTES];
-    size_t path_length;
-    int64_t entries; /* of the directory */
-    bool sync;
+    size_t path_length, name_length; /* the name: of a file in its directory */
+    int64_t entries;                 /* of the directory or the tree */
+    bool sync, is_tree;
     char *content, *data; /* of the current file: as created, and as read */
 };
 
@@ -91,10 +95,18 @@ static void rename_file(struct files *files)
         posix_stop(&files->file, "rename", errno);
 }
 
+/* The directory of the current file. */
 static void list_directory(struct files *files)
 {
-    int64_t entries = 0;
-    DIR *directory = opendir(files->directory);
+    int64_t entries = 0, expected = files->entries;
+    char *const end = files->file.path + files->path_length - files->name_length - 1;
+    if (files->is_tree) {
+        const int64_t left = files->entries - strtoll(end + files->name_length + 1 - DIGITS, NULL, 10);
+        expected = left < FAN ? left : FAN;
+    }
+    *end = '\0';
+    DIR *directory = opendir(files->file.path);
+    *end = '/';
     if (!directory)
         posix_stop(&files->file, "list the directory of", errno);
     errno = 0;
@@ -102,10 +114,11 @@ static void list_directory(struct files *files)
         entries++;
     if (errno != 0 || closedir(directory) != 0)
         posix_stop(&files->file, "list the directory of", errno);
-    if (entries != files->entries + 2) /* "." and ".." */
+    if (entries != expected + 2) /* "." and ".." */
         priomark_fail(files->file.run,
-                      "'%s' has %" PRId64 " entries instead of %" PRId64 "; did another program change it?",
-                      files->directory, entries - 2, files->entries);
+                      "the directory of '%s' has %" PRId64 " entries instead of %" PRId64
+                      "; did another program change it?",
+                      files->file.path, entries - 2, expected);
 }
 
 static void remove_file(struct files *files)
@@ -114,7 +127,7 @@ static void remove_file(struct files *files)
         posix_stop(&files->file, "remove", errno);
 }
 
-/* In the order of measuring. One that lists does so once for all files. */
+/* In the order of measuring. One that lists does so once for each directory. */
 enum { CREATE, STAT, READ, RENAME, READDIR, REMOVE, OPERATIONS };
 static const struct {
     const char *name;
@@ -167,27 +180,36 @@ static void plan(struct priomark *run)
 static void choose_owner(struct files *files, bool is_own, MPI_Comm communicator)
 {
     char name[64] = "metadata";
+    const char *levels = files->is_tree ? "00/00/00/" : "";
     struct priomark_file *file = &files->file;
     MPI_CHECK(MPI_Comm_rank(communicator, &file->owner));
     if (is_own)
         snprintf(name, sizeof name, "metadata-%06d", file->owner);
     priomark_path(file->run, files->directory, sizeof files->directory, name);
     const int length =
-        snprintf(file->path, sizeof file->path, "%s/f%06d-%0*d", files->directory, file->owner, DIGITS, 0);
-    if (length >= (int)sizeof file->path || snprintf(files->new_path, sizeof files->new_path, "%s/r%06d-%0*d",
-                                                     files->directory, file->owner, DIGITS, 0) != length)
+        snprintf(file->path, sizeof file->path, "%s/%sf%06d-%0*d", files->directory, levels, file->owner, DIGITS, 0);
+    if (length >= (int)sizeof file->path || snprintf(files->new_path, sizeof files->new_path, "%s/%sr%06d-%0*d",
+                                                     files->directory, levels, file->owner, DIGITS, 0) != length)
         priomark_fail(file->run, "the path of '%s' is too long; choose a shorter --directory", files->directory);
     files->path_length = (size_t)length;
+    files->name_length = strlen(strrchr(file->path, '/') + 1);
     data_fill(files->content, (size_t)file->block_bytes, (uint32_t)priomark_seed(file->run, (uint64_t)file->owner), 0);
 }
 
-/* Cheap, because it is timed: the number at the end of both paths and at the beginning of the content. */
+/* Cheap, because it is timed: the number at the end of both paths and at the beginning of the content. Numbers that
+ * follow each other ascend. */
 static void choose_file(struct files *files, int64_t number)
 {
     const size_t bytes = (size_t)files->file.block_bytes;
+    char *const path = files->file.path, *const digits = path + files->path_length - DIGITS;
     memcpy(files->content, &number, bytes < sizeof number ? bytes : sizeof number);
     for (size_t at = files->path_length - 1; number > 0; at--, number /= 10)
-        files->file.path[at] = files->new_path[at] = (char)('0' + number % 10);
+        path[at] = files->new_path[at] = (char)('0' + number % 10);
+    if (files->is_tree)
+        for (size_t level = 0, at = strlen(files->directory) + 1; level < LEVELS; level++, at += LEVEL_LENGTH) {
+            memcpy(path + at, digits + level * DIGITS_OF_LEVEL, DIGITS_OF_LEVEL);
+            memcpy(files->new_path + at, digits + level * DIGITS_OF_LEVEL, DIGITS_OF_LEVEL);
+        }
 }
 
 static void clear_number(struct files *files)
@@ -196,17 +218,51 @@ static void clear_number(struct files *files)
     memset(files->new_path + files->path_length - DIGITS, '0', DIGITS);
 }
 
+static int64_t directories(const struct files *files)
+{
+    return files->is_tree ? (files->file.blocks + FAN - 1) / FAN : 1;
+}
+
+static void change_directory(struct files *files, char *end, bool is_made)
+{
+    *end = '\0';
+    if (is_made ? mkdir(files->file.path, 0700) != 0 : rmdir(files->file.path) != 0)
+        posix_stop(&files->file, is_made ? "create a directory of" : "remove a directory of", errno);
+    *end = '/';
+}
+
+/* Makes the directories of a tree, each before what it contains, or removes them in the opposite order. */
+static void change_tree(struct files *files, bool is_made)
+{
+    char *const first = files->file.path + strlen(files->directory);
+    for (int64_t i = 0; i < directories(files); i++) {
+        const int64_t leaf = is_made ? i : directories(files) - 1 - i;
+        clear_number(files);
+        choose_file(files, leaf * FAN);
+        for (int j = 0; j < LEVELS; j++) {
+            const int level = is_made ? j : LEVELS - 1 - j;
+            const int leaves = level == 0 ? FAN * FAN : level == 1 ? FAN : 1; /* of a full directory */
+            if (leaf % leaves == 0)
+                change_directory(files, first + (level + 1) * LEVEL_LENGTH, is_made);
+        }
+    }
+}
+
 /* Each process makes and removes its own directory, the first one that of all. */
-static void make_directory(const struct files *files, bool is_own)
+static void make_directory(struct files *files, bool is_own)
 {
     if ((is_own || priomark_rank(files->file.run) == 0) && mkdir(files->directory, 0700) != 0)
         posix_stop(&files->file, "create the directory of", errno);
+    if (files->is_tree)
+        change_tree(files, true);
     priomark_barrier(files->file.run);
 }
 
-static void remove_directory(const struct files *files, bool is_own)
+static void remove_directory(struct files *files, bool is_own)
 {
     priomark_barrier(files->file.run);
+    if (files->is_tree)
+        change_tree(files, false);
     if ((is_own || priomark_rank(files->file.run) == 0) && rmdir(files->directory) != 0)
         posix_stop(&files->file, "remove the directory of", errno);
 }
@@ -225,14 +281,14 @@ static void measure_operation(struct files *files, int operation)
 {
     struct priomark *run = files->file.run;
     const bool lists = operations[operation].lists, verifies = operation == READ && run->workload->check;
-    const int64_t calls = lists ? 1 : files->file.blocks;
+    const int64_t calls = lists ? directories(files) : files->file.blocks;
     latency_clear(&noted[operation].latency);
     clear_number(files);
     priomark_barrier(run);
     const double start = priomark_now(), paused = run->notes.paused;
     double before = start;
     for (int64_t i = 0; i < calls; i++) {
-        choose_file(files, i);
+        choose_file(files, lists ? i * FAN : i);
         operations[operation].call(files);
         const double after = priomark_now();
         latency_add(&noted[operation].latency, after - before);
@@ -252,13 +308,14 @@ static void measure_operation(struct files *files, int operation)
 static void measure(struct priomark *run, const struct priomark_case *now)
 {
     const size_t bytes = (size_t)now->block_bytes;
-    const bool is_own = strcmp(now->pattern, names_of_patterns[0]) == 0;
+    const bool is_own = strcmp(now->pattern, names_of_patterns[SHARED_DIRECTORY]) != 0;
     struct files *files = allocate(1, sizeof *files);
     *files = (struct files){.file = {.run = run,
                                      .interface = &posix_interface,
                                      .block_bytes = now->block_bytes,
                                      .blocks = now->process_bytes / now->block_bytes},
                             .sync = priomark_number(run, "sync", 0) != 0,
+                            .is_tree = strcmp(now->pattern, names_of_patterns[OWN_TREE]) == 0,
                             .content = buffer_allocate(bytes),
                             .data = buffer_allocate(bytes)};
     files->entries = files->file.blocks * (is_own ? 1 : priomark_ranks(run));

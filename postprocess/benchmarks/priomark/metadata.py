@@ -15,7 +15,8 @@ from coffeecup.postprocess.logs.rules import Expected, Problem, broken
 from coffeecup.postprocess.show.words import digits, size
 from coffeecup.postprocess.statistics.means import bootstrap_interval
 
-OWN_DIRECTORY = "own-directory"
+SHARED_DIRECTORY, OWN_TREE = "shared-directory", "own-tree"
+FILES_OF_A_DIRECTORY = 100  # of a tree
 
 
 def expected(case: Case, repetitions: int) -> Iterator[Expected]:
@@ -38,10 +39,13 @@ def case_of(log: Log[Plan], record: Metadata) -> Case:
 
 
 def problems_of_metadata(log: Log[Plan], record: Metadata) -> Iterator[Problem]:
-    """Each process accesses each of its files once, and lists its directory once."""
+    """Each process accesses each of its files once, and lists each of its directories once."""
     ranks, case = log.run.ranks, case_of(log, record)
-    files = ranks * case.process_bytes // (case.block_bytes or case.process_bytes)
-    entries = files if case.pattern == OWN_DIRECTORY else ranks * files
+    of_process = case.process_bytes // (case.block_bytes or case.process_bytes)
+    files, lists = ranks * of_process, ranks
+    entries = ranks * files if case.pattern == SHARED_DIRECTORY else files
+    if case.pattern == OWN_TREE:
+        lists = ranks * -(-of_process // FILES_OF_A_DIRECTORY)
     counts = dict.fromkeys(OPERATIONS, files) | {"readdir": entries}
     first = next(other for other in log.all(Metadata) if other.case == record.case)
     kept = {
@@ -50,7 +54,7 @@ def problems_of_metadata(log: Log[Plan], record: Metadata) -> Iterator[Problem]:
     }
     yield from broken(record, kept)
     for times in record.operations:
-        calls = ranks if times.operation == "readdir" else files
+        calls = lists if times.operation == "readdir" else files
         yield from problems_of_histogram(times, calls, log.plan.latency_relative_error, record)
         yield from broken(record, {"operation_times": has_sound_times(times, ranks)})
 
