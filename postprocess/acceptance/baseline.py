@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from coffeecup.postprocess.acceptance.contract import Baseline, Clause, Contract
+from coffeecup.postprocess.acceptance.contract import LOG, Baseline, Clause, Contract
 from coffeecup.postprocess.acceptance.evaluation import (
     FAIL,
     NOT_PROVEN,
@@ -70,7 +70,7 @@ def read_baseline(contract: Contract, baseline: Baseline) -> dict[str, Accepted]
 
 def accepted(clause: dict, file: Path) -> Accepted:
     runs = [run for run in clause["runs"] if run["counts"]]
-    logs = [same_file(run["log"], run["sha256_now"], file) for run in runs if run["log"]]
+    logs = [same_file(run["log"], run["sha256_now"], file) for run in runs if clause["evidence"] == LOG]
     scores = []
     for run, result in zip(runs, score_logs(logs)):
         metric = result.metrics.get(clause["metric"]) if isinstance(result, Score) else None
@@ -78,9 +78,10 @@ def accepted(clause: dict, file: Path) -> Accepted:
             raise BaselineError(f"the log {run['log']} does not yield the accepted value {run['value']} any more")
         scores.append(result)
     values = [run["value"] for run in runs]
-    reached = (STATISTICS[clause["statistic"]](values[: number + 1]) for number in range(len(values)))
+    first = 1 if clause["sequential"] else len(values)
+    reached = (STATISTICS[clause["statistic"]](values[:count]) for count in range(first, len(values) + 1))
     if not any(math.isclose(clause["value"], value, rel_tol=ROUNDING) for value in reached):
-        raise BaselineError(f"the first runs of {clause['clause']!r} do not yield the accepted value {clause['value']}")
+        raise BaselineError(f"the runs of {clause['clause']!r} do not yield the accepted value {clause['value']}")
     return Accepted(clause, values, [score.log for score in scores])
 
 

@@ -8,7 +8,7 @@ is always computed from the log, never taken from the session.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -78,18 +78,18 @@ def gather(
     `signatures` those of the sessions' files, if the contract demands them."""
     cases, history, where = case_table(reports), history_table(reports), places(reports)
     issued = Issued({entry.nonce: entry for entry in entries}, now)
-    without_log = [reported_run(row, rows, where[row.case], issued) for row, rows in of_other_suites(cases, history)]
-    cases = cases[cases["log"] != ""]
-    logs = [located(Path(row.log), Path(row.source)) for row in each_row(cases)]
-    each = list(dict.fromkeys(logs))
-    results = dict(zip(each, score_logs(each)))
-    reported = {case: dict(zip(rows["metric"], rows["value"])) for case, rows in history.groupby("case")}
-    runs = [
-        run_of(row, log, results[log], reported.get(row.case, {}), where[row.case], issued)
-        for row, log in zip(each_row(cases), logs)
-    ]
-    found = sorted([*runs, *without_log], key=lambda run: run.time)
-    return without_twins([unsigned(run, signatures) for run in found])
+    logs = {row.case: located(Path(row.log), Path(row.source)) for row in each_row(cases) if row.log}
+    each = list(dict.fromkeys(logs.values()))
+    results, metrics = dict(zip(each, score_logs(each))), dict(list(history.groupby("case")))
+    runs = []
+    for row in each_row(cases):
+        rows = metrics.get(row.case, history[:0])
+        if log := logs.get(row.case):
+            reported = dict(zip(rows["metric"], rows["value"]))
+            runs.append(run_of(row, log, results[log], reported, where[row.case], issued))
+        else:
+            runs.append(reported_run(row, rows, where[row.case], issued))
+    return without_twins([unsigned(run, signatures) for run in sorted(runs, key=lambda run: run.time)])
 
 
 def unsigned(run: Run, signatures: Mapping[Path, Signature]) -> Run:
@@ -147,16 +147,11 @@ def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float],
     )
 
 
-def of_other_suites(cases: pd.DataFrame, history: pd.DataFrame) -> list[tuple]:
-    """Each test case without a log, as a row of case_table, with its rows of history_table."""
-    metrics = dict(list(history.groupby("case")))
-    return [(row, metrics.get(row.case, history[:0])) for row in each_row(cases[cases["log"] == ""])]
-
-
 def reported_run(row, metrics: pd.DataFrame, place: Place, issued: Issued) -> Run:
     """A test case of another suite, by its row of case_table and its rows of history_table."""
     values = metrics.dropna(subset="value")
     reported = {found.metric: Metric(found.value, found.unit) for found in each_row(values)}
+    without_value = Refusal("failed", f"the test ended without a value: {row.reason or row.result}")
     measured = json.dumps([place.end, row.name, {name: metric.value for name, metric in reported.items()}])
     return Run(
         **of_case(row),
@@ -168,7 +163,7 @@ def reported_run(row, metrics: pd.DataFrame, place: Place, issued: Issued) -> Ru
         sha256_now=None,
         score=None,
         measurements=hashlib.sha256(measured.encode()).hexdigest(),
-        refusals=(*without_value(row, reported), *unbound_session(place, issued)),
+        refusals=(*(() if reported else (without_value,)), *unbound_session(place, issued)),
         reported=reported,
         parameters=parameters_of(row),
     )
@@ -176,11 +171,6 @@ def reported_run(row, metrics: pd.DataFrame, place: Place, issued: Issued) -> Ru
 
 def parameters_of(row) -> dict[str, str]:
     return {name: str(value) for name, value in json.loads(row.parameters).items()}
-
-
-def without_value(row, reported: Mapping[str, Metric]) -> Iterator[Refusal]:
-    if not reported:
-        yield Refusal("failed", f"the test ended without a value: {row.reason or row.result}")
 
 
 def sha256(path: Path) -> str | None:

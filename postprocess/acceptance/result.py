@@ -8,7 +8,14 @@ from pathlib import Path
 
 from coffeecup.postprocess.acceptance.baseline import BaselineError, compare, read_baseline
 from coffeecup.postprocess.acceptance.contract import SESSION, Contract
-from coffeecup.postprocess.acceptance.evaluation import RelationVerdict, Verdict, evaluate, evaluate_relation, overall
+from coffeecup.postprocess.acceptance.evaluation import (
+    EvaluatedRun,
+    RelationVerdict,
+    Verdict,
+    evaluate,
+    evaluate_relation,
+    overall,
+)
 from coffeecup.postprocess.acceptance.evidence import Run, gather
 from coffeecup.postprocess.acceptance.ledger import Entry, gaps, ledger_path, read_ledger
 from coffeecup.postprocess.acceptance.sentences import WEAKER
@@ -58,16 +65,19 @@ class Acceptance:
         return f"Read from outside the folder of the session: {logs[0]}{more}. Keep the logs with the session file."
 
     @property
+    def evaluated(self) -> list[EvaluatedRun]:
+        """Each run as often as it matches a clause."""
+        return [entry for verdict in self.verdicts for entry in verdict.runs]
+
+    @property
     def runs(self) -> list[Run]:
         """Those that match a clause, each once."""
-        evaluated = [entry for verdict in self.verdicts for entry in verdict.runs]
-        return list({id(entry.run): entry.run for entry in evaluated}.values())
+        return list({id(entry.run): entry.run for entry in self.evaluated}.values())
 
     @property
     def refused(self) -> int:
         """How many runs do not count for a clause that they match."""
-        evaluated = [entry for verdict in self.verdicts for entry in verdict.runs]
-        return len({id(entry.run) for entry in evaluated if not entry.counts})
+        return len({id(entry.run) for entry in self.evaluated if not entry.counts})
 
     @property
     def abandoned(self) -> int:
@@ -98,7 +108,7 @@ class Acceptance:
     @property
     def counting(self) -> set[str]:
         """The SHA-256 of the logs that count for a clause."""
-        return {entry.run.sha256_now for verdict in self.verdicts for entry in verdict.counting if entry.run.sha256_now}
+        return {entry.run.sha256_now for entry in self.evaluated if entry.counts and entry.run.sha256_now}
 
 
 def accept(contract: Contract, sessions: list[SessionReport], command: str) -> Acceptance:

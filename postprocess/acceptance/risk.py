@@ -41,15 +41,16 @@ class Assumed:
 
 @dataclass(frozen=True)
 class Chance:
-    """The probability to pass of a clause, by name, or of the whole contract (None), for a machine whose true values
-    are `percent` better than the bounds. The interval is that of the draws, and of the nights that tell the noise.
+    """The probability that a clause, by name, or the whole contract (None) passes, for a machine whose true values are
+    so many percent better than the bounds. The interval is that of the draws, and of the nights that tell the noise.
     `runs` is the mean number of runs that decide a clause, None for the whole contract."""
 
-    name: str | None
-    percent: float
-    value: float
-    interval: tuple[float, float]
-    runs: float | None = None
+    clause: str | None
+    percent_better: float
+    passes: float
+    passes_low: float
+    passes_high: float
+    runs: float | None
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Simulation:
 
     def chances(self, percents: Sequence[float] = PERCENT) -> list[Chance]:
         return [
-            Chance(name, percent, float(passed.mean()), interval(passed, self.drawn.nights), runs)
+            Chance(name, percent, float(passed.mean()), *interval(passed, self.drawn.nights), runs)
             for percent in percents
             for name, passed, runs in self.outcomes(percent)
         ]

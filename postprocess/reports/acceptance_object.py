@@ -17,8 +17,8 @@ VERSION = 1  # of the form of the result
 # What the result states of a clause.
 STATED = (
     "statistic unit floor ceiling guard_band benchmark evidence parameters metric system partition processes hosts "
-    "directory filesystem official repetitions variation least_of_median most_of_median forbidden workload_sha256 "
-    "interface_sha256 excluded_nodes"
+    "directory filesystem official repetitions sequential variation least_of_median most_of_median forbidden "
+    "workload_sha256 interface_sha256 excluded_nodes"
 ).split()
 
 

@@ -10,7 +10,7 @@ import yaml
 from coffeecup.postprocess.acceptance.contract import Clause
 from coffeecup.postprocess.acceptance.plan import ANY_PRICE, Plan, Proposal
 from coffeecup.postprocess.acceptance.risk import Assumed, Chance
-from coffeecup.postprocess.reports.risks import AXES, WHOLE, assumptions, characteristic, percent
+from coffeecup.postprocess.reports.risks import AXES, WHOLE, assumptions, characteristic, passed_of, percent
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.terminal import rendered, simple_table
@@ -21,7 +21,7 @@ WIDTH = 112
 
 def risks_of(plan: Plan, chances: list[Chance], name: str | None) -> tuple[float, float]:
     """How often a clause, or the whole contract (None), fails at the bounds and passes below, fractions."""
-    passed = {chance.percent: chance.value for chance in chances if chance.name == name}
+    passed = passed_of(chances, name)
     return 1 - passed[0.0], passed[-plan.wanted.below]
 
 
@@ -101,17 +101,13 @@ def yaml_lines(plan: Plan) -> str:
 def as_object(plan: Plan, assumed: Assumed) -> dict:
     """The plan with all that was assumed, for --json."""
 
-    def stated(clause: Clause, chances: list[Chance]) -> dict:
-        fails, passes = risks_of(plan, chances, clause.name) if chances else (None, None)
-        keys = ("repetitions", "statistic", "guard_band")
-        return {key: getattr(clause, key) for key in keys} | {"fails_at_bound": fails, "passes_below": passes}
+    def risks(chances: list[Chance], name: str | None) -> dict:
+        fails, passes = risks_of(plan, chances, name) if chances else (None, None)
+        return {"fails_at_bound": fails, "passes_below": passes}
 
-    def whole(chances: list[Chance]) -> dict | None:
-        if not chances:
-            return None
-        fails, passes = risks_of(plan, chances, None)
-        cost = plan.cost(chances is plan.proposed)
-        return {"fails_at_bound": fails, "passes_below": passes, "node_hours": cost}
+    def stated(clause: Clause, chances: list[Chance]) -> dict:
+        keys = ("repetitions", "statistic", "guard_band")
+        return {key: getattr(clause, key) for key in keys} | risks(chances, clause.name)
 
     return {
         "contract": plan.contract.title,
@@ -122,8 +118,8 @@ def as_object(plan: Plan, assumed: Assumed) -> dict:
         "centre": plan.wanted.centre,
         "percent_below": plan.wanted.below,
         "most_runs": plan.wanted.most_runs,
-        "agreed": whole(plan.agreed),
-        "proposed": whole(plan.proposed),
+        "agreed": risks(plan.agreed, None) | {"node_hours": plan.cost(proposed=False)},
+        "proposed": risks(plan.proposed, None) | {"node_hours": plan.cost(proposed=True)} if plan.proposed else None,
         "limits": list(limits(plan)),
         "clauses": [
             {
@@ -142,10 +138,9 @@ def figure(plan: Plan) -> Figure:
     """The operating characteristics of the whole contract, as agreed and as proposed."""
     data = pd.DataFrame(
         [
-            (label, chance.percent, 100 * chance.value)
+            (label, better, 100 * passes)
             for label, chances in (("as agreed", plan.agreed), ("proposed", plan.proposed))
-            for chance in chances
-            if chance.name is None
+            for better, passes in passed_of(chances, None).items()
         ],
         columns=["contract", *AXES],
     )

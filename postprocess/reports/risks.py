@@ -2,6 +2,7 @@
 """The risks of a contract (acceptance.risk) as text, as JSON and as a figure."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import matplotlib
 import pandas as pd
@@ -39,12 +40,13 @@ def assumptions(assumed: Assumed, contract: Contract) -> Iterator[str]:
 def text(contract: Contract, assumed: Assumed, chances: list[Chance]) -> str:
     """The probabilities in percent: two rows for each clause, the second one with the intervals."""
     table = simple_table("true value better by, %")
-    for better in dict.fromkeys(chance.percent for chance in chances):
+    for better in dict.fromkeys(chance.percent_better for chance in chances):
         table.add_column(f"{better:g}", justify="right", no_wrap=True)
-    for name in dict.fromkeys(chance.name for chance in chances):
-        row = [chance for chance in chances if chance.name == name]
-        table.add_row(printable(name or WHOLE), *(percent(chance.value) for chance in row))
-        table.add_row("", *("-".join(map(percent, chance.interval)).replace("100.0", "100") for chance in row))
+    for name in dict.fromkeys(chance.clause for chance in chances):
+        row = [chance for chance in chances if chance.clause == name]
+        table.add_row(printable(name or WHOLE), *(percent(chance.passes) for chance in row))
+        intervals = (f"{percent(chance.passes_low)}-{percent(chance.passes_high)}" for chance in row)
+        table.add_row("", *(interval.replace("100.0", "100") for interval in intervals))
         if any(clause.name == name and clause.sequential for clause in contract.clauses):
             table.add_row("mean runs", *(f"{chance.runs:.1f}" for chance in row))
     lines = [*map(printable, assumptions(assumed, contract)), *summary(chances)]
@@ -52,9 +54,14 @@ def text(contract: Contract, assumed: Assumed, chances: list[Chance]) -> str:
     return rendered(title, table, width=WIDTH) + "\n".join(lines) + "\n"
 
 
+def passed_of(chances: list[Chance], clause: str | None) -> dict[float, float]:
+    """How often a clause, or the whole contract (None), passes, by how many percent the machine is better."""
+    return {chance.percent_better: chance.passes for chance in chances if chance.clause == clause}
+
+
 def summary(chances: list[Chance]) -> list[str]:
     """The two risks of the whole contract."""
-    passed = {chance.percent: chance.value for chance in chances if chance.name is None}
+    passed = passed_of(chances, None)
     worse = [f"{percent(passed[better])} % pass {-better:g} % below" for better in sorted(passed) if better < 0]
     return [
         f"The supplier's risk: {percent(1 - passed[0])} % fail with all clauses at their bounds.",
@@ -74,24 +81,15 @@ def as_object(contract: Contract, assumed: Assumed, chances: list[Chance]) -> di
         "draws": assumed.draws,
         "seed": assumed.seed,
         "remarks": list(assumed.noise.remarks),
-        "chances": [
-            {
-                "clause": chance.name,
-                "percent_better": chance.percent,
-                "passes": chance.value,
-                "passes_low": chance.interval[0],
-                "passes_high": chance.interval[1],
-                "runs": chance.runs,
-            }
-            for chance in chances
-        ],
+        "chances": list(map(asdict, chances)),
     }
 
 
 def figure(chances: list[Chance]) -> Figure:
     """The operating characteristic: a line for the whole contract and one for each clause."""
     data = pd.DataFrame(
-        [(chance.name or WHOLE, chance.percent, 100 * chance.value) for chance in chances], columns=["clause", *AXES]
+        [(chance.clause or WHOLE, chance.percent_better, 100 * chance.passes) for chance in chances],
+        columns=["clause", *AXES],
     )
     looks = [
         (plots.BLACK, plots.look_of(number)[1]) if name == WHOLE else plots.look_of(number)

@@ -21,6 +21,7 @@ from coffeecup.postprocess.acceptance import evaluation
 from coffeecup.postprocess.acceptance.noise import Stated
 from coffeecup.postprocess.acceptance.plan import STATISTICS, Runs, Wanted, clause_with, plan, sure
 from coffeecup.postprocess.acceptance.risk import Assumed
+from coffeecup.postprocess.reports.risks import passed_of
 
 WANTED = Wanted(supplier=0.05, centre=0.05, below=5.0, most_runs=40)
 Z = NormalDist().inv_cdf(0.95)
@@ -44,7 +45,7 @@ def test_normal_noise_needs_what_the_formula_says(ceiling):
     exact = 100 * Z * 0.05 / math.sqrt(proposal.proposed.repetitions)
     assert exact <= proposal.proposed.guard_band <= exact + 0.4
     assert (proposal.proposed.floor, proposal.proposed.ceiling) == (one.floor, one.ceiling)
-    passed = {chance.percent: chance.value for chance in found.proposed if chance.name is None}
+    passed = passed_of(found.proposed, None)
     assert passed[0.0] >= 0.94
     assert passed[-5.0] <= 0.06
 
@@ -60,7 +61,7 @@ def test_the_risk_of_the_contract_is_divided_among_its_clauses():
     found = planned(*both)
     needed = (Z * 0.95 + NormalDist().inv_cdf(0.975)) ** 2
     assert all(needed <= one.proposed.repetitions <= needed + 4 for one in found.proposals)
-    assert next(chance.value for chance in found.proposed if (chance.name, chance.percent) == (None, 0.0)) >= 0.94
+    assert passed_of(found.proposed, None)[0.0] >= 0.94
 
 
 def test_clauses_on_the_same_runs_share_them_and_their_cost():
@@ -119,7 +120,7 @@ def test_a_proposal_is_judged_by_other_draws_than_those_that_chose_it():
     found = planned(NAIVE, noise=Chosen(0.0))
     [proposal] = found.proposals
     assert proposal.proposed.repetitions == 1
-    passed = {chance.percent: chance.value for chance in found.proposed if chance.name is None}
+    passed = passed_of(found.proposed, None)
     assert passed[0.0] == pytest.approx(0.5, abs=0.06)
 
 

@@ -61,8 +61,8 @@ def test_risks_are_those_of_all_runs_and_clear_cases_need_half_of_them():
     chances = {}
     for name, one in (("fixed", replace(FIVE, sequential=False)), ("sequential", FIVE)):
         found = simulation(agreed(one), Assumed(Stated(0.05), draws=DRAWS)).chances([0.0, 50.0])
-        chances[name] = [chance for chance in found if chance.name]
-    assert [one.value for one in chances["fixed"]] == [one.value for one in chances["sequential"]]
+        chances[name] = [chance for chance in found if chance.clause]
+    assert [one.passes for one in chances["fixed"]] == [one.passes for one in chances["sequential"]]
     assert near(chances["sequential"][0], 1 / 2)
     ways = {count: 2 * comb(count - 1, 2) / 2**count for count in (3, 4, 5)}
     mean = sum(count * share for count, share in ways.items())
@@ -73,7 +73,7 @@ def test_risks_are_those_of_all_runs_and_clear_cases_need_half_of_them():
 
 def test_no_interval_is_cut_off():
     """All intervals of the nine true values have their longest form."""
-    made = [Chance(name, percent, 0.5, (0.334, 0.727), 3.0) for percent in PERCENT for name in ("bandwidth", None)]
+    made = [Chance(name, percent, 0.5, 0.334, 0.727, 3.0) for percent in PERCENT for name in ("bandwidth", None)]
     shown = risks.text(agreed(FIVE), Assumed(Stated(0.05)), made)
     assert shown.count("33.4-72.7") == 18
     assert [shown.count(words) for words in ("mean runs", "whole contract")] == [1, 1]

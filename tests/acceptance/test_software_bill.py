@@ -8,6 +8,7 @@ import json
 import platform
 import shutil
 import subprocess
+from unittest.mock import Mock
 
 import evidence_made
 import pytest
@@ -18,7 +19,7 @@ from kernel_runs import of_kind
 from logs_made import sha256
 from packageurl import PackageURL
 
-from coffeecup.postprocess.acceptance.packages import NO_PACKAGE, Package, packages_of
+from coffeecup.postprocess.acceptance.packages import NO_PACKAGE, Package, distribution, lines_of, owned, packages_of
 
 HERE = "this machine has another file of this name"
 
@@ -34,15 +35,17 @@ NAME, VERSION = "libcup++1", "1:2.3~rc1+b4"
 
 @pytest.fixture
 def debian(tmp_path, monkeypatch):
-    """A library that Debian's package manager installed, by its own records in this folder."""
+    """A library that Debian's package manager installed with a text, by its own records in this folder."""
     if not shutil.which("dpkg-deb"):
         pytest.skip("no dpkg-deb on this machine: Debian's packages cannot be made here")
     tree, admin, library = tmp_path / "tree", tmp_path / "admin", tmp_path / "lib" / "libcup.so.1"
     for folder in (tree / "DEBIAN", tree / library.parent.relative_to("/"), admin / "updates", admin / "info"):
         folder.mkdir(parents=True)
     (tree / library.relative_to("/")).write_text("a library")
+    (tree / library.with_name("text").relative_to("/")).write_text("a text")
     md5 = hashlib.md5(b"a library", usedforsecurity=False).hexdigest()
-    (tree / "DEBIAN" / "md5sums").write_text(f"{md5}  {library.relative_to('/')}\n")
+    texts = hashlib.md5(b"a text", usedforsecurity=False).hexdigest(), library.with_name("text").relative_to("/")
+    (tree / "DEBIAN" / "md5sums").write_text(f"{md5}  {library.relative_to('/')}\n{'  '.join(map(str, texts))}\n")
     (tree / "DEBIAN" / "control").write_text(
         f"Package: {NAME}\nVersion: {VERSION}\nArchitecture: all\nMaintainer: nobody\nDescription: cup\n"
     )
@@ -65,6 +68,48 @@ def test_a_file_that_was_replaced_after_the_installation_belongs_to_no_package(d
     debian.write_text("another library")
     [reason] = packages_of([key(debian)]).values()
     assert reason == f"the file was changed after {NAME} {VERSION} had been installed"
+
+
+@pytest.mark.parametrize("change", [lambda text: text.write_text("another"), lambda text: text.unlink()])
+def test_another_file_of_the_package_may_be_changed_or_missing(debian, change):
+    change(debian.with_name("text"))
+    [found] = packages_of([key(debian)]).values()
+    assert (found.name, found.vendor) == (NAME, platform.freedesktop_os_release()["ID"])
+
+
+def test_the_owner_is_the_package_that_has_the_same_file(monkeypatch, tmp_path):
+    """Lines as dpkg-query --search prints them. Debian knows files of /usr/lib by the link /lib; a diversion is no
+    package, and a file of another name is not the one in question."""
+    release, other, missing = "/usr/lib/os-release", tmp_path / "other: file", str(tmp_path / "missing")
+    other.touch()
+    lines = [f"cup: {release}x", "one:amd64, two: /lib/os-release", f"diversion by cup from: {release}"]
+    lines += [f"three: {other}", f"four: {missing}"]
+    searched = []
+    monkeypatch.setattr("coffeecup.postprocess.acceptance.packages.lines_of", lambda *w: searched.extend(w) or lines)
+    assert list(owned([])) == []
+    assert dict(owned([release, str(other), missing])) == {release: "one:amd64", str(other): "three"}
+    assert searched == ["dpkg-query", "--search", release, "/lib/os-release", str(other), missing]
+
+
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [
+        (("sh", "-c", 'echo "$LC_ALL $CUP"; echo end; exit 1'), ["C.UTF-8 yes", "end"]),
+        (("printf", "a\\377"), ["a\ufffd"]),
+        (("no-such-program",), []),
+        (("a\0b",), []),
+    ],
+)
+def test_lines_of_a_program(monkeypatch, command, lines):
+    """Its messages are not translated, its other settings stay."""
+    monkeypatch.setenv("CUP", "yes")
+    assert lines_of(*command) == lines
+
+
+def test_the_distribution_is_the_one_that_the_system_states(monkeypatch):
+    for stated, expected in (({"return_value": {"ID": "ubuntu"}}, "ubuntu"), ({"side_effect": OSError}, "debian")):
+        monkeypatch.setattr(platform, "freedesktop_os_release", Mock(**stated))
+        assert distribution() == expected
 
 
 def test_a_path_proves_nothing_without_the_hash_of_the_log(debian, tmp_path):
@@ -101,14 +146,25 @@ def test_a_file_belongs_to_the_spack_package_whose_prefix_contains_it(tmp_path):
     assert packages_of([key(library)]) == {key(library): Package("spack", "builtin", "fftw", "3.3.10", "abc")}
     library.write_bytes(b"faster")
     assert packages_of([key(library)]) == {key(library): "the file was changed after fftw 3.3.10 had been installed"}
-    (library.parents[1] / ".spack" / "install_manifest.json").write_text("[]")
-    [reason] = packages_of([key(library)]).values()
-    assert reason.startswith("Spack's records in ")
 
 
-def test_without_dpkg_no_package_is_named(debian, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert packages_of([key(debian)]) == {key(debian): NO_PACKAGE}
+@pytest.mark.parametrize(
+    ("record", "content", "error"),
+    [
+        ("install_manifest.json", "[]", "TypeError"),
+        ("install_manifest.json", "{}", "KeyError"),
+        ("install_manifest.json", "{", "JSONDecodeError"),
+        ("spec.json", '{"spec": {"nodes": []}}', "IndexError"),
+        ("install_manifest.json", None, "FileNotFoundError"),
+    ],
+)
+def test_records_of_spack_that_do_not_state_the_file_prove_nothing(tmp_path, record, content, error):
+    prefix = tmp_path / "fftw"
+    library, path = spack_prefix(prefix, b"fftw"), prefix / ".spack" / record
+    path.unlink()
+    if content:
+        path.write_text(content)
+    assert packages_of([key(library)]) == {key(library): f"Spack's records in {prefix} cannot be read: {error}"}
 
 
 def test_a_real_kernel_loaded_the_packages_that_its_build_requires(openmpi, tmp_path):
