@@ -10,6 +10,7 @@
 
 #include "cores.h"
 #include "fail.h"
+#include "first_line.h"
 #include "gather.h"
 #include "record.h"
 
@@ -26,12 +27,10 @@ struct processor_time processor_time_now(void)
     struct processor_time now = {0};
     struct rusage own;
     long long user, nice, stolen; /* clock ticks */
-    FILE *file = fopen("/proc/stat", "r");
-    if (!file)
-        return now;
-    now.known = fscanf(file, "cpu %lld %lld %*d %*d %*d %*d %*d %lld", &user, &nice, &stolen) == 3 &&
+    char line[256];
+    read_first_line(line, sizeof line, "/proc/stat");
+    now.known = sscanf(line, "cpu %lld %lld %*d %*d %*d %*d %*d %lld", &user, &nice, &stolen) == 3 &&
                 getrusage(RUSAGE_SELF, &own) == 0;
-    fclose(file);
     if (!now.known)
         return now;
     const double ticks = (double)sysconf(_SC_CLK_TCK);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See hang.h. The keeper of another node than that of rank 0 writes its processes to a file beside the log, whose name
- * begins as that of the run's note, and ends them when the keeper of rank 0 has taken the file. */
+/* See hang.h. The keeper of another node than that of rank 0 votes, as long as nothing moves there, by a file beside
+ * the log that has its processes: the name of the run's note, the node's first rank and the proof. If all have voted,
+ * the keeper of rank 0 takes the files, upon which each ends its processes. */
 #include "hang.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
@@ -17,17 +19,23 @@
 #include "adapters.h"
 #include "clock.h"
 #include "filesystem.h"
+#include "first_line.h"
 #include "memory.h"
 #include "note.h"
 #include "peers.h"
 #include "record.h"
 
-enum { GATHER_MS = 6000, LEAVE_MS = 20000, END_MS = 5000, LAUNCHER_MS = 3000, PAUSE_MS = 100, PROC_PATH = 64 };
+enum { GATHER_SECONDS = 6, LATEST = 20, END_MS = 5000, LAUNCHER_MS = 3000, PROC_PATH = 64 };
 enum { SHORTEST_SECONDS = 30, FIRST_SECONDS = 300, FILES_SECONDS = 600, SLOWER = 100 };
 #define TURN_SECONDS 0.01
 #define LEAST_COUNTED 0.1
+#define LOOK_SECONDS (1e-3 * PEERS_LOOK_MS)
 
 double hang_after_seconds;
+
+/* What a keeper knows: something moves on its node; its processes only wait; one has not come out of its loop, although
+ * it had the time; one does not run. */
+enum proof { MOVES, WAITS, STUCK, STOPPED };
 
 /* How long and how often a process waited for a processor, since it began. */
 struct queue {
@@ -38,10 +46,13 @@ struct queue {
  * run has not waited. */
 static struct {
     uint64_t progress;
-    long looks;
+    double seconds, counted_seconds; /* without progress */
     int patience_seconds;
-    struct queue *queues; /* of each process, at the first look without progress */
-    json_t *processes;    /* of the hung run, from all nodes */
+    struct queue *queues; /* of each process, at the last look without progress */
+    enum proof proof;     /* of the vote; the file that has it, "": none */
+    char vote[PATH_MAX];
+    json_t *processes; /* of the node that votes, or of a run that hangs */
+    bool found;
 } seen;
 
 static double limited(double usual_seconds)
@@ -61,7 +72,7 @@ double hang_patience_of_files(void)
 
 bool hang_found(void)
 {
-    return seen.processes != NULL;
+    return seen.found;
 }
 
 /* --- the processes of this node ----------------------------------------------------------------------------------- */
@@ -69,12 +80,9 @@ bool hang_found(void)
 /* The letter of proc(5); X if there is no such process. `folder` is its one below /proc, or that of its thread. */
 static char state_in(const char *folder)
 {
-    char path[PROC_PATH + 8], line[512], state = 'X';
-    snprintf(path, sizeof path, "%s/stat", folder);
-    FILE *file = fopen(path, "re");
-    const char *name_end = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
-    if (file)
-        fclose(file);
+    char line[512], state = 'X';
+    read_first_line(line, sizeof line, "%s/stat", folder);
+    const char *name_end = strrchr(line, ')');
     return name_end && sscanf(name_end + 1, " %c", &state) == 1 ? state : 'X';
 }
 
@@ -106,32 +114,22 @@ static void find_waiting(pid_t process, char folder[PROC_PATH])
 
 static const char *state_name(char state)
 {
-    switch (state) {
-    case 'R':
-        return "running";
-    case 'S':
-        return "sleeping";
-    case 'D':
-        return "in the kernel";
-    case 'T':
-        return "stopped";
-    case 't':
-        return "traced";
-    default:
-        return state == 'X' ? "gone" : "zombie";
-    }
+    static const struct {
+        char state;
+        const char *name;
+    } known[] = {{'R', "running"}, {'S', "sleeping"}, {'D', "in the kernel"},
+                 {'T', "stopped"}, {'t', "traced"},   {'X', "gone"}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i].state == state)
+            return known[i].name;
+    return "zombie";
 }
 
 /* The function of the kernel in which the process waits, as far as this user may read it. */
 static json_t *kernel_function(const char *folder)
 {
-    char path[PROC_PATH + 8], name[128] = "";
-    snprintf(path, sizeof path, "%s/wchan", folder);
-    FILE *file = fopen(path, "re");
-    if (file && !fgets(name, sizeof name, file))
-        name[0] = '\0';
-    if (file)
-        fclose(file);
+    char name[128];
+    read_first_line(name, sizeof name, "%s/wchan", folder);
     return name[0] && strcmp(name, "0") != 0 ? json_string(name) : json_null();
 }
 
@@ -181,21 +179,13 @@ static json_t *describe_processes(void)
     return processes;
 }
 
-static void end_processes(void)
-{
-    int count;
-    peers_all(&count);
-    for (int i = 0; i < count; i++)
-        peers_kill(i);
-}
-
 /* --- between the nodes -------------------------------------------------------------------------------------------- */
 
-/* Takes what keepers of other nodes have left, or with NULL only counts it. */
-static int take_files(json_t *processes)
+/* How many keepers of other nodes have voted, and the strongest proof. Takes the votes, unless `processes` is NULL. */
+static int read_votes(int *strongest, json_t *processes)
 {
     char folder[PATH_MAX], path[PATH_MAX];
-    int files = 0;
+    int votes = 0, rank, proof;
     snprintf(folder, sizeof folder, "%s", note_path());
     char *name = strrchr(folder, '/');
     if (!name)
@@ -206,84 +196,85 @@ static int take_files(json_t *processes)
         return 0;
     for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
         const size_t length = strlen(name);
-        if (strncmp(entry->d_name, name, length) != 0 || entry->d_name[length] != '-' ||
+        if (strncmp(entry->d_name, name, length) != 0 || sscanf(entry->d_name + length, "-%d-%d", &rank, &proof) != 2 ||
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path)
             continue;
-        json_t *others = processes ? json_load_file(path, 0, NULL) : NULL;
-        if (processes && !json_is_array(others)) { /* not yet complete, or its own */
-            json_decref(others);
-            continue;
-        }
-        files++;
-        if (processes) {
-            json_array_extend(processes, others);
-            unlink(path);
+        json_t *others = json_load_file(path, 0, NULL);
+        if (json_is_array(others)) { /* otherwise it is not yet complete */
+            votes++;
+            *strongest = proof > *strongest ? proof : *strongest;
+            if (processes && json_array_extend(processes, others) == 0)
+                unlink(path);
         }
         json_decref(others);
     }
     closedir(entries);
-    return files;
+    return votes;
 }
 
-/* An empty file beside the log, by which other keepers learn of the hang; each adds its processes. */
-static FILE *create_file(char path[PATH_MAX], int rank)
+void hang_withdraw(void)
 {
-    if (!note_path()[0] || snprintf(path, PATH_MAX, "%s-%d", note_path(), rank) >= PATH_MAX)
-        return NULL;
-    return fopen(path, "wxe");
+    if (seen.vote[0])
+        unlink(seen.vote);
+    seen.vote[0] = '\0';
 }
 
-/* Rank 0's keeper: waits for the others, whose clocks and looks differ. None of them ends its processes before all have
- * described theirs, because the launcher then ends all others. */
-static void gather(void)
+static void leave_vote(int rank, enum proof proof)
 {
-    char path[PATH_MAX];
-    int files = 0;
-    FILE *own = create_file(path, 0);
-    const int others = peers_nodes() - 1, all = others + (own != NULL);
-    for (int waited = 0; waited < GATHER_MS && files < others; waited += PAUSE_MS) {
-        if (files > 0 || take_files(NULL) >= all || waited + PAUSE_MS >= GATHER_MS)
-            files += take_files(seen.processes);
-        pause_ms(PAUSE_MS);
-    }
-    if (!own)
-        return;
-    fclose(own);
-    unlink(path);
+    FILE *file = NULL;
+    if (snprintf(seen.vote, PATH_MAX, "%s-%d-%d", note_path(), rank, (int)proof) < PATH_MAX)
+        file = fopen(seen.vote, "wxe");
+    if (!file)
+        seen.vote[0] = '\0';
+    const bool written = file && json_dumpf(seen.processes, file, JSON_COMPACT) == 0;
+    if (file && (fclose(file) != 0 || !written))
+        hang_withdraw();
 }
 
-/* Other keepers. Where nodes share no directory, the launcher's output shows the processes. */
-static void leave(int rank)
+/* Where nodes share no directory, the launcher's output shows the processes. */
+static void print_processes(void)
 {
-    char path[PATH_MAX];
     char *text = json_dumps(seen.processes, JSON_COMPACT);
-    FILE *file = create_file(path, rank);
-    const bool written = file && text && fputs(text, file) >= 0;
-    if (!file || fclose(file) != 0 || !written)
-        fprintf(stderr, "error: the run hangs; processes of this node: %s\n", text ? text : "unknown");
+    fprintf(stderr, "error: the run hangs; processes of this node: %s\n", text ? text : "unknown");
     free(text);
-    for (int waited = 0; file && waited < LEAVE_MS && access(path, F_OK) == 0; waited += PAUSE_MS)
-        pause_ms(PAUSE_MS);
-    if (file)
-        unlink(path);
+}
+
+/* Other keepers: votes anew if the proof has changed. Whether the keeper of rank 0 has taken the vote, or does not know
+ * of this node, which then decides alone. */
+static bool is_taken(int rank, enum proof proof)
+{
+    if (proof == seen.proof)
+        return seen.vote[0] && access(seen.vote, F_OK) != 0 && errno == ENOENT;
+    hang_withdraw();
+    json_decref(seen.processes);
+    seen.proof = proof;
+    seen.processes = proof == MOVES ? NULL : describe_processes();
+    if (proof != MOVES && note_path()[0])
+        leave_vote(rank, proof);
+    else if (proof >= STUCK)
+        print_processes();
+    return proof >= STUCK && !note_path()[0];
+}
+
+/* Rank 0's keeper: nothing moves on any node, although it should. A node that does not vote is awaited for as long as
+ * it may be slow, but only for its processes if a process is known to be stopped. */
+static bool is_hung(enum proof proof)
+{
+    int strongest = (int)proof;
+    if (seen.seconds < seen.patience_seconds)
+        return false;
+    const int missing = peers_nodes() - 1 - read_votes(&strongest, NULL);
+    const bool all = proof != MOVES && missing <= 0;
+    const double latest =
+        strongest == STOPPED ? seen.patience_seconds + GATHER_SECONDS : LATEST * seen.patience_seconds;
+    if (strongest < STUCK || !(all || seen.seconds >= latest))
+        return false;
+    seen.processes = describe_processes();
+    read_votes(&strongest, seen.processes);
+    return true;
 }
 
 /* --- the watch ---------------------------------------------------------------------------------------------------- */
-
-/* Whether a process of this node is the reason why nothing moves: one that does not run, or, if it had its `chance`,
- * that has not come out of its loop; processes of a node may wait for as long as other nodes measure. One that ends by
- * itself may hang in its library, and one that has ended so is no reason. */
-static bool is_stuck(const struct peer *peers, int count, bool chance)
-{
-    for (int i = 0; i < count; i++) {
-        const char state = peers[i].process ? state_of(peers[i].process) : 'X';
-        const bool left = peers[i].left;
-        if (peers[i].process &&
-            ((!left && strchr("TtZX", state)) || (chance && (left ? !strchr("ZX", state) : peers[i].steps % 2))))
-            return true;
-    }
-    return false;
-}
 
 double hang_counted_seconds(double seconds, double waited_seconds, double turns)
 {
@@ -295,67 +286,79 @@ double hang_counted_seconds(double seconds, double waited_seconds, double turns)
 /* See proc(5), schedstat. Zeros if the system does not count it. */
 static struct queue queue_of(pid_t process)
 {
-    char path[PROC_PATH];
+    char line[128];
     struct queue queue = {0, 0};
-    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)process);
-    FILE *file = fopen(path, "re");
-    if (!file || fscanf(file, "%*s %lf %lf", &queue.waited_seconds, &queue.turns) != 2)
-        queue = (struct queue){0, 0};
-    if (file)
-        fclose(file);
+    read_first_line(line, sizeof line, "/proc/%d/schedstat", (int)process);
+    if (sscanf(line, "%*s %lf %lf", &queue.waited_seconds, &queue.turns) != 2)
+        return (struct queue){0, 0};
     queue.waited_seconds *= 1e-9;
     return queue;
 }
 
-/* Of the looks without progress, the seconds that count for the process of this node that waits longest for a turn. */
-static double counted_seconds(const struct peer *peers, int count)
+/* Adds the last look without progress, as far as it counts for the process of this node that waits longest for a turn.
+ * Look by look, as others may begin to use the processors meanwhile. */
+static void count_look(const struct peer *peers, int count)
 {
-    const double seconds = 1e-3 * (double)seen.looks * PEERS_LOOK_MS;
-    double counted = seconds;
+    double counted = LOOK_SECONDS;
     if (!seen.queues)
         seen.queues = allocate((size_t)count, sizeof *seen.queues);
-    for (int i = 0; seen.looks > 0 && i < count; i++) {
-        const struct queue now = queue_of(peers[i].process);
-        if (seen.looks == 1)
-            seen.queues[i] = now;
-        counted = fmin(counted, hang_counted_seconds(seconds, now.waited_seconds - seen.queues[i].waited_seconds,
-                                                     now.turns - seen.queues[i].turns));
+    for (int i = 0; i < count; i++) {
+        const struct queue now = queue_of(peers[i].process), before = seen.queues[i];
+        if (seen.seconds > 0)
+            counted = fmin(counted, hang_counted_seconds(LOOK_SECONDS, now.waited_seconds - before.waited_seconds,
+                                                         now.turns - before.turns));
+        seen.queues[i] = now;
     }
-    return counted;
+    seen.seconds += LOOK_SECONDS;
+    seen.counted_seconds += counted;
 }
 
-/* By this keeper, or by another one that left a file: a busy node counts its looks more slowly. */
-static bool is_known(const struct peer *peers, int count)
+/* The offset in a file counts only where the keeper decides alone: generators of load go on while what is measured
+ * hangs. */
+static void look_for_progress(const struct peer *peers, int count)
 {
-    const double seconds = 1e-3 * (double)seen.looks * PEERS_LOOK_MS;
-    const bool chance = counted_seconds(peers, count) >= seen.patience_seconds;
-    return (seconds >= seen.patience_seconds && is_stuck(peers, count, chance)) ||
-           (2 * seconds >= seen.patience_seconds && take_files(NULL) > 0);
+    uint64_t progress = 1; /* of no interest but for whether it changes */
+    seen.patience_seconds = 0;
+    for (int i = 0; i < count; i++) {
+        progress = 31 * (31 * progress + (uint64_t)peers[i].steps) + (uint64_t)peers[i].calls;
+        if (!note_path()[0])
+            progress = 31 * progress + (uint64_t)peers[i].offset;
+        if (peers[i].patience_seconds > seen.patience_seconds)
+            seen.patience_seconds = peers[i].patience_seconds;
+    }
+    if (progress == seen.progress)
+        count_look(peers, count);
+    else
+        seen.seconds = seen.counted_seconds = 0;
+    seen.progress = progress;
+}
+
+/* A process that ends by itself may hang in its library, and one that has ended so is no reason. */
+static enum proof proof_of(const struct peer *peers, int count)
+{
+    enum proof proof = seen.counted_seconds >= seen.patience_seconds ? WAITS : MOVES;
+    for (int i = 0; seen.seconds >= seen.patience_seconds && i < count; i++) {
+        const char state = peers[i].process ? state_of(peers[i].process) : 'R';
+        const bool left = peers[i].left;
+        if (!left && strchr("TtZX", state))
+            return STOPPED;
+        if (proof != MOVES && (left ? !strchr("ZX", state) : peers[i].steps % 2))
+            proof = STUCK;
+    }
+    return proof;
 }
 
 bool hang_look(void)
 {
     int count;
-    uint64_t progress = 1; /* of no interest but for whether it changes */
-    bool begun = false;
     const struct peer *peers = peers_all(&count);
-    seen.patience_seconds = 0;
-    for (int i = 0; i < count; i++) {
-        begun |= peers[i].steps > 0;
-        progress = 31 * (31 * progress + (uint64_t)peers[i].steps) + (uint64_t)peers[i].calls;
-        if (peers[i].patience_seconds > seen.patience_seconds)
-            seen.patience_seconds = peers[i].patience_seconds;
-    }
-    seen.looks = progress == seen.progress ? seen.looks + 1 : 0;
-    seen.progress = progress;
-    if (!begun || !is_known(peers, count))
+    look_for_progress(peers, count);
+    const enum proof proof = proof_of(peers, count);
+    if (!(peers[0].rank == 0 ? is_hung(proof) : is_taken(peers[0].rank, proof)))
         return false;
-    seen.processes = describe_processes();
-    if (peers[0].rank == 0)
-        gather();
-    else
-        leave(peers[0].rank);
-    end_processes();
+    seen.found = true;
+    for (int i = 0; i < count; i++)
+        peers_kill(i);
     return true;
 }
 
@@ -378,9 +381,5 @@ char *hang_end(long sequence, double elapsed_seconds)
                             "reason", reason, "processes", seen.processes);
     char *text = end ? json_dumps(end, JSON_COMPACT) : NULL;
     json_decref(end);
-    const size_t bytes = text ? strlen(text) : 0;
-    char *line = text ? realloc(text, bytes + 2) : NULL;
-    if (line)
-        memcpy(line + bytes, "\n", 2);
-    return line;
+    return text;
 }

@@ -35,9 +35,12 @@ bool hang_look(void);
 /* Keeper: whether hang_look() was true. */
 bool hang_found(void);
 
+/* Keeper: the run has ended; leaves no vote beside its log. */
+void hang_withdraw(void);
+
 /* Keeper: a process that waits in the kernel for a file system does not end, and its launcher waits for it. A launcher
  * whose nodes do not see each other any more does not end either. Ends the launcher in these cases. */
 void hang_end_launcher(void);
 
-/* Keeper: the log's last record with its newline, to be freed with free(); NULL without memory. */
+/* Keeper: the log's last record, without its newline, to be freed with free(); NULL without memory. */
 char *hang_end(long sequence, double elapsed_seconds);

@@ -27,7 +27,7 @@
 
 extern char **environ;
 
-enum { LOG = STDERR_FILENO + 1, PEERS, ATTEMPTS = 300, ATTEMPT_MS = 100 };
+enum { LOG = STDERR_FILENO + 1, PEERS, ATTEMPTS = 300, ATTEMPT_MS = 100, SPREAD_MS = 1000 };
 static const char ready = 1;
 static const char keeper_option[] = "--keep-watch", run_mark[] = "{\"record\":\"run\"",
                   end_mark[] = "{\"record\":\"end\"";
@@ -162,9 +162,9 @@ static bool close_log(double elapsed_seconds, const char *note, const char *reas
     const struct end end = {
         .status = "failed", .reason = reason, .note = note, .sequence = lines, .elapsed_seconds = elapsed_seconds};
     char *const hung = hang_found() ? hang_end(lines, elapsed_seconds) : NULL;
-    const size_t bytes = hung ? strlen(hung) : end_record(line, &end);
+    line[end_record(line, &end)] = '\0';
     const bool written = lines > 0 && ftruncate(LOG, whole_bytes) == 0 && fseek(log, 0, SEEK_END) == 0 &&
-                         fwrite(hung ? hung : line, bytes, 1, log) == 1;
+                         (hung ? fprintf(log, "%s\n", hung) : fprintf(log, "%s", line)) > 0;
     free(hung);
     return fclose(log) == 0 && written;
 }
@@ -283,6 +283,12 @@ void keeper_main(int argc, char **argv)
     int lost = 0;
     bool told = false;
     const bool removes = wait_for_end(&own, &lost, &told);
+    hang_withdraw();
+    if (lost >= 0 && peers_nodes() > 1) { /* Hydra of MPICH ends the processes of all nodes at once */
+        pause_ms(SPREAD_MS);
+        peers_look();
+        lost = peers_lost() == SEVERAL_PEERS ? SEVERAL_PEERS : lost;
+    }
     bool noted = note_take(note) && !hang_found();
     if (noted && strstr(note, LOST_REASON)) { /* of another node: which process was lost first is not known */
         noted = false;

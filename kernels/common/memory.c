@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "first_line.h"
 
 enum { PATH_LENGTH = 4096, TEXT_LENGTH = 64, LINE_LENGTH = 256 };
 
@@ -25,15 +26,10 @@ static const struct group_files version_2 = {"/sys/fs/cgroup", "memory.max", "me
 /* INT64_MAX for "max", and for anything else that is not a positive number. */
 static int64_t read_number(const char *directory, const char *file)
 {
-    char path[PATH_LENGTH + 64], text[TEXT_LENGTH] = "", *end;
-    snprintf(path, sizeof path, "%s/%s", directory, file);
-    FILE *opened = fopen(path, "r");
-    if (!opened)
-        return INT64_MAX;
-    const bool is_read = fgets(text, sizeof text, opened) != NULL;
-    fclose(opened);
+    char text[TEXT_LENGTH], *end;
+    read_first_line(text, sizeof text, "%s/%s", directory, file);
     const long long number = strtoll(text, &end, 10);
-    return is_read && (*end == '\n' || !*end) && number > 0 ? number : INT64_MAX;
+    return !*end && number > 0 ? number : INT64_MAX;
 }
 
 static int64_t limit_of(const char *directory, const struct group_files *files)

@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "first_line.h"
 #include "memory.h"
 #include "vendor_calls.h"
 
-enum { MESSAGE_LENGTH = 512, MOST_LIBRARIES = 8, PATH_LENGTH = 128, MOST_DRIVERS = 16, MOST_DEVICES = 64, PAGE = 4096 };
+enum { MESSAGE_LENGTH = 512, MOST_LIBRARIES = 8, MOST_DRIVERS = 16, MOST_DEVICES = 64, PAGE = 4096 };
 
 static char message[MESSAGE_LENGTH];
 
@@ -69,16 +70,10 @@ static const char *open_vendor(struct vendor *vendor)
 /* The kernel of the operating system knows devices by the PCI address in lower case. */
 static int numa_node_of(const char *pci_address)
 {
-    char path[PATH_LENGTH];
-    int node = NO_NUMA_NODE;
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", pci_address);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return NO_NUMA_NODE;
-    if (fscanf(file, "%d", &node) != 1 || node < 0)
-        node = NO_NUMA_NODE;
-    fclose(file);
-    return node;
+    char line[32];
+    int node;
+    read_first_line(line, sizeof line, "/sys/bus/pci/devices/%s/numa_node", pci_address);
+    return sscanf(line, "%d", &node) == 1 && node >= 0 ? node : NO_NUMA_NODE;
 }
 
 /* --- CUDA and HIP ------------------------------------------------------------------------------------------------- */

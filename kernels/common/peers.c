@@ -21,6 +21,7 @@
 
 #include "clock.h"
 #include "fail.h"
+#include "first_line.h"
 #include "memory.h"
 
 struct node {
@@ -108,7 +109,7 @@ static void join(const int64_t leader[2], uint64_t number, int peers)
 void peers_begin(int leader)
 {
     MPI_Comm comm;
-    int rank, own, peers, nodes;
+    int rank, own, peers;
     uint64_t number = 0;
     if (!buffers_hold_data) /* simulated processes are one */
         return;
@@ -118,8 +119,6 @@ void peers_begin(int leader)
     MPI_CHECK(MPI_Comm_size(comm, &peers));
     if (own == 0)
         number = create(peers);
-    nodes = own == 0;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     int64_t place[] = {getpid(), here.file};
     MPI_CHECK(MPI_Bcast(place, 2, MPI_INT64_T, 0, comm));
     MPI_CHECK(MPI_Bcast(&number, sizeof number, MPI_BYTE, 0, comm));
@@ -129,10 +128,17 @@ void peers_begin(int leader)
         here.own = &here.node->peer[own];
         here.own->rank = rank;
         here.own->process = getpid();
-        here.node->nodes = nodes;
     }
     MPI_CHECK(MPI_Barrier(comm));
     MPI_CHECK(MPI_Comm_free(&comm));
+}
+
+void peers_vote(bool sees_log)
+{
+    int nodes = sees_log && here.own && here.own == here.node->peer;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    if (here.own)
+        here.node->nodes = nodes;
 }
 
 void peers_enter(double patience_seconds, const char *format, ...)
@@ -197,15 +203,10 @@ void peers_leave(void)
 static bool is_ending(pid_t process)
 {
     enum { PF_EXITING = 0x4 }; /* of Linux, whose programs have no header for it */
-    char path[32], line[512];
+    char line[512];
     unsigned flags = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return false;
-    const char *name = fgets(line, sizeof line, file);
-    const char *name_end = name ? strrchr(line, ')') : NULL;
-    fclose(file);
+    read_first_line(line, sizeof line, "/proc/%d/stat", (int)process);
+    const char *name_end = strrchr(line, ')');
     return name_end && sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & PF_EXITING);
 }
 

@@ -16,11 +16,11 @@ struct peer {
     pid_t process; /* 0: it does not share this memory */
     int rank;
     atomic_int left;
-    atomic_long steps;        /* changes of its place; even while it only waits for others; 0: before the first loop */
-    atomic_long calls;        /* in this loop: accesses to files, counted now and then, or messages received */
-    int sources;              /* of the messages of each exchange of this loop, which come in this order; 0: none */
-    bool in_order;            /* the process waits for one message after the other, not for all of them at once */
-    int source[MOST_SOURCES]; /* ranks, negative where no message is received */
+    atomic_long steps;           /* changes of its place; even while it only waits for others */
+    atomic_long calls;           /* in this loop: accesses to files, counted now and then, or messages received */
+    int sources;                 /* of the messages of each exchange of this loop, which come in this order; 0: none */
+    bool in_order;               /* the process waits for one message after the other, not for all of them at once */
+    int source[MOST_SOURCES];    /* ranks, negative where no message is received */
     atomic_int_least64_t offset; /* of the next access in the file; UNKNOWN_OFFSET */
     atomic_int patience_seconds; /* until a loop without progress is a hang */
     char place[PLACE_BYTES];     /* what the process measures, as text; printable, without characters to escape */
@@ -32,6 +32,10 @@ enum { NO_PEER = -1, SEVERAL_PEERS = -2 };
 /* Collective over MPI_COMM_WORLD; `leader` is the first rank of this process's node. Where the processes of a node
  * cannot share memory, nothing is known of them. */
 void peers_begin(int leader);
+
+/* Collective, when the log is open: whether this process sees it. A node's keeper can vote (see hang.h) if its first
+ * process does. */
+void peers_vote(bool sees_log);
 
 /* Before each loop that is measured: how long it may take, and where the process is (see struct peer); and after it,
  * unless the process enters another place at once. */
@@ -71,7 +75,7 @@ bool peers_watch(int file, bool (*look)(void));
 /* Keeper: the processes of this node; none where they share no memory. */
 const struct peer *peers_all(int *count);
 
-/* Keeper: number of nodes of the run. */
+/* Keeper: number of nodes that can vote. */
 int peers_nodes(void);
 
 /* Keeper: ends the process by SIGKILL, unless it has ended. */

@@ -12,6 +12,7 @@
 #include "clocks.h"
 #include "environment.h"
 #include "fail.h"
+#include "hang.h"
 #include "interrupt.h"
 #include "keeper.h"
 #include "note.h"
@@ -168,6 +169,9 @@ static void create_log(struct run *run, const char *path)
     if (run->machine.leader == run->rank && run->rank != 0)
         keeper_start(-1);
     keeper_note(run->rank == 0);
+    peers_vote(note_path()[0]);
+    peers_enter(hang_patience_of_files(), "start");
+    peers_arrive();
     if (run->rank != 0)
         interrupt_follow();
 }

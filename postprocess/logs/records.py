@@ -337,7 +337,7 @@ class HungFile(Part):
     path: Annotated[Text, about("its path")]
     type: Annotated[Text, about("of its file system")]
     source: Annotated[Text | None, about("what is mounted there; null if unknown")]
-    calls: Annotated[Calls, about("accesses, blocks or rows so far, from time to time")]
+    calls: Annotated[Calls, about("accesses, blocks or rows so far, from time to time; 0 of a generator of load")]
     offset: Annotated[Calls | None, about("of the next access, from time to time; null if unknown")]
 
 

@@ -128,10 +128,7 @@ def begun(mpi: Mpi, fault: str, part: str) -> Iterator[Run]:
     options, kind = PARTS[part]
     with TemporaryDirectory(prefix="hangs-") as name, links_for(fault) as hosts:
         log, told = Path(name, "log.jsonl"), Path(f"{name}-told")
-        # processes without a partner, or that are done, wait for the slowest pair, which the usual patience allows for
-        waits = fault == "slow" and part in ("ping_pong", "matchings")
-        patience = [] if waits else ["--hang-after", str(AFTER)]
-        words = [*USUAL, *patience, *options, "--log", str(log)]
+        words = [*USUAL, "--hang-after", str(AFTER), *options, "--log", str(log)]
         after = random.randrange(20, 2000)
         env = faulty(mpi, "swallow", SWALLOW_RANK=0, SWALLOW_AFTER=after, SWALLOW_FILE=told)
         if hosts:

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from builds import OPEN_MPI, PATIENCE, faulty
-from kernel_runs import on_nodes, rank_processes, read_processes, records, run, started, wait_until
+from kernel_runs import of_kind, on_nodes, rank_processes, read_processes, records, run, started, wait_until
 from links import across, links
 from raw_log import read_log
 
@@ -76,6 +76,34 @@ def test_a_node_whose_cable_is_pulled_is_named_and_nothing_is_left_on_any_node(o
             wait_until(lambda: not [other for other in read_processes() if other.folder == tmp_path])
     assert set(tmp_path.iterdir()) == {log, folder}
     assert f"; eth of {four.hosts[2]} lost the link" in why(log) and "[complete]" in why(log)
+
+
+def test_processes_that_wait_for_those_of_another_node_are_no_hang(openmpi, tmp_path):
+    """Each loop of the pair on n1 takes twice the stated time, and those of the others are over at once."""
+    log, seconds = tmp_path / "log.jsonl", 2 * SECONDS / 300 / 2  # of each of the two calls of 300 exchanges
+    nodes = [("n0", 2), ("n1", 2, faulty(openmpi, "wait", WAIT_SECONDS=seconds).items()), ("n2", 2)]
+    options = f"--patterns bisection --methods sendrecv --time-budget 60000 --hang-after {SECONDS} --log {log}"
+    words = on_nodes(openmpi, nodes, "b_eff", "--memory-per-process", "16MiB", *options.split())
+    with started(words, lambda: len(of_kind(log, "measurement")) > 1, env=openmpi.environment) as process:
+        process.terminate()
+        process.wait(PATIENCE)
+    wait_until(lambda: records(log)[-1]["record"] == "end" and list(tmp_path.iterdir()) == [log])
+    assert of_kind(log, "measurement")[0]["loop_length"] == 300 and records(log)[-1]["status"] == "interrupted"
+
+
+@pytest.mark.parametrize(("rank", "named"), [(0, "rank 0 on n0 is stopped"), (3, "cannot tell the cause")])
+def test_a_node_whose_keeper_was_killed_is_not_awaited_for_ever(openmpi, tmp_path, rank, named):
+    log = tmp_path / "log.jsonl"
+    words = command(openmpi, log, "--hang-after", "1")
+    with started(words, lambda: len(records(log)) > 20, env=openmpi.environment) as process:
+        numbers = rank_processes("b_eff", log)
+        [keeper] = [each.pid for each in read_processes() if each.parent == numbers[2]]
+        os.kill(keeper, signal.SIGKILL)
+        os.kill(numbers[rank], signal.SIGSTOP)
+        assert process.wait(PATIENCE) != 0
+    wait_until(lambda: records(log)[-1]["record"] == "end")
+    assert records(log)[-1]["status"] == "hung" and named in why(log)
+    assert {each["host"] for each in records(log)[-1]["processes"]} == {"n0"}
 
 
 def test_a_process_that_stands_still_for_less_than_the_stated_time_is_no_hang(openmpi, tmp_path):

@@ -22,8 +22,9 @@
 #include "agreement.h"
 #include "device_use.h"
 #include "fail.h"
+#include "first_line.h"
 
-enum { SERIAL_LENGTH = 128, PATH_LENGTH = 256 };
+enum { SERIAL_LENGTH = 128 };
 
 static const char *what_it_is(mode_t mode)
 {
@@ -39,13 +40,9 @@ static void read_serial(dev_t number, char serial[SERIAL_LENGTH])
     static const char *const places[] = {"serial", "device/serial", "../serial", "../device/serial", NULL};
     serial[0] = '\0';
     for (const char *const *place = places; *place && !serial[0]; place++) {
-        char path[PATH_LENGTH];
-        snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%s", major(number), minor(number), *place);
-        FILE *file = fopen(path, "r");
-        if (file && fscanf(file, " %127[^\n]", serial) != 1)
-            serial[0] = '\0';
-        if (file)
-            fclose(file);
+        char line[SERIAL_LENGTH];
+        read_first_line(line, sizeof line, "/sys/dev/block/%u:%u/%s", major(number), minor(number), *place);
+        snprintf(serial, SERIAL_LENGTH, "%s", line + strspn(line, " "));
         for (size_t end = strlen(serial); end && serial[end - 1] == ' '; end--)
             serial[end - 1] = '\0';
     }

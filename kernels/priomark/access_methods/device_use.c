@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "first_line.h"
 #include "memory.h"
 
 enum { PIECE = 1 << 20, PATH_LENGTH = 64, NAME_LENGTH = 64 };
@@ -35,16 +36,9 @@ static bool has_open(const char *process, dev_t number)
 
 static void read_name(const char *process, char name[NAME_LENGTH])
 {
-    char path[PATH_LENGTH], *end;
-    snprintf(path, sizeof path, "/proc/%.20s/comm", process);
-    FILE *file = fopen(path, "r");
-    if (!file || !fgets(name, NAME_LENGTH, file))
+    read_first_line(name, NAME_LENGTH, "/proc/%.20s/comm", process);
+    if (!name[0])
         snprintf(name, NAME_LENGTH, "unknown");
-    end = strchr(name, '\n');
-    if (end)
-        *end = '\0';
-    if (file)
-        fclose(file);
 }
 
 void find_openers(dev_t number, char *reason, size_t bytes)
