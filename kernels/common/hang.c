@@ -47,6 +47,8 @@ struct queue {
 static struct {
     uint64_t progress;
     double seconds, counted_seconds; /* without progress */
+    int64_t offsets;                 /* of all processes in their files, and for how long these have not changed */
+    double still_seconds;
     int patience_seconds;
     struct queue *queues; /* of each process, at the last look without progress */
     enum proof proof;     /* of the vote; the file that has it, "": none */
@@ -239,12 +241,16 @@ static void print_processes(void)
     free(text);
 }
 
-/* Other keepers: votes anew if the proof has changed. Whether the keeper of rank 0 has taken the vote, or does not know
- * of this node, which then decides alone. */
+/* Other keepers: votes anew if the proof has changed. Whether the keeper of rank 0 has taken the vote, does not know of
+ * this node, which then decides alone, or has not taken it although it had the time, because it is gone. */
 static bool is_taken(int rank, enum proof proof)
 {
+    const bool is_alone =
+        proof >= STUCK && fmin(seen.seconds, seen.still_seconds) >= 2 * LATEST * seen.patience_seconds;
+    if (is_alone)
+        hang_withdraw();
     if (proof == seen.proof)
-        return seen.vote[0] && access(seen.vote, F_OK) != 0 && errno == ENOENT;
+        return is_alone || (seen.vote[0] && access(seen.vote, F_OK) != 0 && errno == ENOENT);
     hang_withdraw();
     json_decref(seen.processes);
     seen.proof = proof;
@@ -318,11 +324,13 @@ static void count_look(const struct peer *peers, int count)
 static void look_for_progress(const struct peer *peers, int count)
 {
     uint64_t progress = 1; /* of no interest but for whether it changes */
+    int64_t offsets = 0;
     seen.patience_seconds = 0;
     for (int i = 0; i < count; i++) {
         progress = 31 * (31 * progress + (uint64_t)peers[i].steps) + (uint64_t)peers[i].calls;
         if (!note_path()[0])
             progress = 31 * progress + (uint64_t)peers[i].offset;
+        offsets += peers[i].offset;
         if (peers[i].patience_seconds > seen.patience_seconds)
             seen.patience_seconds = peers[i].patience_seconds;
     }
@@ -331,6 +339,8 @@ static void look_for_progress(const struct peer *peers, int count)
     else
         seen.seconds = seen.counted_seconds = 0;
     seen.progress = progress;
+    seen.still_seconds = offsets == seen.offsets ? seen.still_seconds + LOOK_SECONDS : 0;
+    seen.offsets = offsets;
 }
 
 /* A process that ends by itself may hang in its library, and one that has ended so is no reason. */

@@ -106,6 +106,20 @@ def test_a_node_whose_keeper_was_killed_is_not_awaited_for_ever(openmpi, tmp_pat
     assert {each["host"] for each in records(log)[-1]["processes"]} == {"n0"}
 
 
+def test_a_node_whose_vote_nobody_takes_ends_its_processes(openmpi, tmp_path):
+    """The keeper of rank 0, which would take it, was killed."""
+    log = tmp_path / "log.jsonl"
+    words = command(openmpi, log, "--hang-after", "1")
+    with started(words, lambda: len(records(log)) > 20, env=openmpi.environment) as process:
+        numbers = rank_processes("b_eff", log)
+        [keeper] = [each.pid for each in read_processes() if each.parent == numbers[0]]
+        os.kill(keeper, signal.SIGKILL)
+        os.kill(numbers[3], signal.SIGSTOP)
+        assert process.wait(PATIENCE) != 0
+    wait_until(lambda: not [each for each in read_processes() if each.folder == tmp_path])
+    assert not list(tmp_path.glob("*-*"))
+
+
 def test_a_process_that_stands_still_for_less_than_the_stated_time_is_no_hang(openmpi, tmp_path):
     """Each pause is shorter than the time, all of them together are longer."""
     log = tmp_path / "log.jsonl"
