@@ -32,6 +32,7 @@ CHECKS = ROOT / "reframe_checks"
 COFFEECUP = Path(sys.executable).with_name("coffeecup")
 CORES = sorted(os.sched_getaffinity(0))[:2]
 REFRAME = [str(Path(sys.executable).with_name("reframe"))]
+QUIET = ROOT / "tests" / "support" / "quiet.py"
 
 # How a log ends whose run could not go on: where a rank other than 0 alone met the cause, the launcher ends rank 0.
 NOT_COMPLETE = ("failed", "interrupted")
@@ -249,7 +250,7 @@ class Reframe:
         command = [*command, "--nocolor", f"--prefix={self.folder}", f"--report-file={report}"]
         command += [f"--perflogdir={self.folder}/perflogs", "-c", str(checks or self.checks)]
         if config:
-            command += ["-C", str(config)]
+            command += ["-C", str(config), "-C", str(QUIET)]
         words, env = [*command, *map(str, options)], self.environment() | (env or {})
         both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "capture_output": False}
         done = builds.run(words, cwd=self.folder, env=env, timeout=timeout, **both)

@@ -9,7 +9,7 @@ import time
 import logs_made
 import pytest
 from commands import run
-from conftest import Reframe
+from conftest import CHECKS, Reframe
 from contracts_made import (
     NONCE,
     Kernels,
@@ -112,7 +112,9 @@ def test_a_kernel_that_is_killed_in_a_session_of_reframe_is_a_refused_run(tmp_pa
     kernel.write_text(kernel.read_text() + '\n[ $n = 0 ] || { truncate -s -200 "$2"; kill -9 $$; }\n')
     options = ("-n", "^b_eff%.*num_processes=2", "--repeat=2", "-S", "builder=prebuilt")
     (tmp_path / "s").mkdir()
-    Reframe(tmp_path / "s")("-r", *options, "-S", f"prebuilt_directory={kernels.bin}", env={NONCE: nonce})
+    Reframe(tmp_path / "s", CHECKS / "b_eff.py")(
+        "-r", *options, "-S", f"prebuilt_directory={kernels.bin}", env={NONCE: nonce}
+    )
     _, result = evaluate(tmp_path, tmp_path / "s")
     reasons = [{why["key"] for why in entry["refusals"]} for entry in result["clauses"][0]["runs"]]
     assert ["failed" in keys for keys in reasons] == [False, True] and result["result"] == "not proven"

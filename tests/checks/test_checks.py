@@ -250,10 +250,6 @@ def test_second_entry_of_a_reference_is_refused(tmp_path):
         check_reference_file(path, "b_eff", INDEX, {"b_eff": "MByte/s"})
 
 
-def test_test_with_a_wrong_reference_fails(references):
-    refused(references({"b_eff": [1.0, -0.1, None, "GB/s"]}), "the unit is 'MByte/s', not 'GB/s'")
-
-
 def test_missing_reference_file_fails(reframe, good):
     session = reframe(*good, *values("b_eff.reference_file=/nowhere/references.yaml"))
     refused(session, "/nowhere/references.yaml: cannot be read")

@@ -46,7 +46,7 @@ class Job(NamedTuple):
 def dry_run(folder, site, *options):
     """A dry run of all checks on a site with warnings as errors: {Job: job script, or the reason why there is none}."""
     folder.mkdir()
-    words = ["--dry-run", "--warn-as-error", f"--system={site}", f"-C{ROOT}/tests/support/quiet.py", *options]
+    words = ["--dry-run", "--warn-as-error", f"--system={site}", *options]
     config = ROOT / "site_configs" / site / "settings.py"
     session = Reframe(folder)(*words, env={ACCOUNT: "project"}, config=config)
     assert session.returncode == 0, f"{site} {options}\n{session.output}"

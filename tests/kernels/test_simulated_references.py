@@ -19,7 +19,6 @@ FILE = ROOT / "reference_values" / "simulated" / "b_eff.yaml"
 TOLERANCE = 0.01
 # the description of the crossbar: two links of 350 MByte/s and 5 us between processors, 128 MiB for each
 LATENCY, BANDWIDTH = 10e-6, 350e6
-QUIET = ROOT / "tests" / "support" / "quiet.py"
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +140,7 @@ def test_simulated_and_measured_references_do_not_share_a_file(tmp_path):
 
 
 def test_every_size_of_the_site_has_references_and_each_is_used(reframe):
-    session = reframe("--system=simulated", "--dry-run", "--warn-as-error", f"-C{QUIET}", config=SITE / "settings.py")
+    session = reframe("--system=simulated", "--dry-run", "--warn-as-error", config=SITE / "settings.py")
     assert session.returncode == 0, session.output
     gate = run("references", "check", reframe.folder / "session.json", "--file", FILE)
     assert gate.exit_code == 0 and "was not used" not in gate.output, gate.output

@@ -9,7 +9,7 @@ import pytest
 import slurm_made
 from builds import OPEN_MPI
 from commands import run
-from conftest import Reframe
+from conftest import CHECKS, Reframe
 from kernel_runs import wait_until
 from sessions_made import case, database, session
 
@@ -58,7 +58,9 @@ def rolls(cluster, openmpi, tmp_path):
     words += [word for option in MODES["rolling"] for word in option.split(" ")]
 
     def start(options, **env):
-        done = Reframe(tmp_path)(*words, *shlex.split(options), config=config, env=cluster.environment | OPEN_MPI | env)
+        done = Reframe(tmp_path, CHECKS / "b_eff.py")(
+            *words, *shlex.split(options), config=config, env=cluster.environment | OPEN_MPI | env
+        )
         assert done.returncode == 0, done.output
         return done
 

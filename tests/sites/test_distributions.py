@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source distribution builds the kernels and the wheel; the wheel works in an environment without a checkout."""
+"""The source distribution has the sources of the kernels and builds the wheel, which works in an environment without a
+checkout."""
 
 import os
 import shutil
 import sys
+from filecmp import cmp
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -43,17 +45,14 @@ def made(tmp_path_factory):
 
 
 def test_source_distribution_has_everything_but_the_tests(made):
-    missing = {name for name in made.tracked if not (made.sources / name).exists()}
+    """With the same content, so that its kernels are those that other tests build from copies without .git."""
+    tree = made.sources.parent / "tree"
+    same = {name for name in made.tracked if (made.sources / name).exists() and cmp(tree / name, made.sources / name)}
+    missing = set(made.tracked) - same
     assert {name.partition("/")[0] for name in missing} == {
         ".ci", ".clang-format", ".clang-tidy", ".gitignore", ".pre-commit-config.yaml", "tests"
     }  # fmt: skip
     assert not (made.sources / "tests").exists()
-
-
-def test_source_distribution_builds_a_kernel(made, tmp_path):
-    run("cmake", "-S", made.sources / "kernels", "-B", tmp_path, "-DCOFFEECUP_MPI=OFF", "-DCOFFEECUP_TESTS=OFF")
-    run("cmake", "--build", tmp_path, "--parallel", "2")
-    assert __version__ in run(tmp_path / "priomark" / "priomark", "--version")
 
 
 def test_wheel_works_in_an_environment_of_its_own(made, tmp_path):

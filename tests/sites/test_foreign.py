@@ -16,11 +16,14 @@ import logs_made_b_eff
 import pytest
 from builds import OPEN_MPI
 from check_runs import references
+from conftest import CHECKS
 from foreign_made import CASE, KNOWN, LOGIN, LSF, OF_PBS, PBS, QUEUES, SLURM, of_cores, partition
+
+CHECKS_OF = "b_eff"
 
 
 def test_pbs_states_nodes_and_cores_and_login_nodes_are_skipped_once(foreign):
-    made = foreign([LOGIN, PBS], answers=OF_PBS)
+    made = foreign([LOGIN, PBS], answers=OF_PBS, checks=CHECKS)
     assert made.session.returncode == 0, made.session.output
     assert made.b_eff == [("batch", "gnu-mpi", 128), ("batch", "gnu-mpi", 256), ("batch", "gnu-mpi", 384)]
     assert {where for _, where, _, _ in made.cases} == {"batch"}
@@ -93,7 +96,8 @@ def test_sizes_of_the_command_line_are_used_where_only_cores_are_known(foreign):
 
 
 def test_nodes_of_the_command_line_are_used_where_only_cores_are_known(foreign, tmp_path):
-    made = foreign([LOGIN, KNOWN], "--dry-run", "-n", "^b_eff(?!_io_system)", "-S", "num_nodes=4", listing=False)
+    of_b_eff = ("--dry-run", "-n", "^b_eff(?!_io_system)", "-S", "num_nodes=4")
+    made = foreign([LOGIN, KNOWN], *of_b_eff, listing=False, checks=CHECKS)
     assert made.session.returncode == 0, made.session.output
     assert "WARNING" not in made.session.output
     assert {(case["num_tasks"], case["num_tasks_per_node"]) for case in made.session.cases} == {(32, 8)}
@@ -124,7 +128,8 @@ def test_sizes_of_the_command_line_are_run_where_they_fit(foreign):
     ],
 )
 def test_what_cannot_run_is_refused_in_one_sentence(foreign, options, says):
-    made = foreign([LOGIN, of_cores(file_systems=[{"name": "scratch", "directory": "/scratch"}])], *options)
+    partitions = [LOGIN, of_cores(file_systems=[{"name": "scratch", "directory": "/scratch"}])]
+    made = foreign(partitions, *options, checks=CHECKS)
     assert made.session.returncode == 1
     assert made.session.output.count(says) == 1
     assert "Traceback" not in made.session.output and not made.cases
@@ -132,7 +137,8 @@ def test_what_cannot_run_is_refused_in_one_sentence(foreign, options, says):
 
 def test_file_system_of_the_command_line(foreign):
     systems = [{"name": name, "directory": f"/{name}"} for name in ("scratch", "home")]
-    made = foreign([of_cores(file_systems=systems)], "-P", "b_eff_io.file_system=scratch", "-n", "_io")
+    chosen = ("-P", "b_eff_io.file_system=scratch", "-n", "_io")
+    made = foreign([of_cores(file_systems=systems)], *chosen, checks=CHECKS)
     found = sorted((name, int(size)) for _, name, size, _, _ in CASE.findall(made.session.output))
     assert found == [("scratch", 8), ("scratch", 16)]
 
@@ -232,7 +238,7 @@ def test_io_checks_ask_for_no_more_than_the_partition_grants(foreign, tmp_path):
     """And are skipped where it grants less than they need on fast storage, or than was requested."""
     partitions = [of_cores(f"{check}{minutes}", cores=64, max_minutes=minutes) for check, minutes in LIMITS]
     dry = ("--dry-run", "-n", "^(ftio|priomark)%.*num_processes=128")
-    session = foreign(partitions, *dry, listing=False).session
+    session = foreign(partitions, *dry, listing=False, checks=CHECKS).session
     assert session.returncode == 0, session.output
 
     def asked(session):
@@ -246,7 +252,7 @@ def test_io_checks_ask_for_no_more_than_the_partition_grants(foreign, tmp_path):
         }
 
     assert asked(session) == LIMITS
-    requested = foreign(partitions, *dry, "-S", "priomark.time_limit=13m", listing=False).session
+    requested = foreign(partitions, *dry, "-S", "priomark.time_limit=13m", listing=False, checks=CHECKS).session
     lower = {("priomark", 1440): "0:13:0", ("priomark", 12): "", ("priomark", 10): ""}
     assert asked(requested) == LIMITS | lower
 

@@ -8,21 +8,23 @@ from types import SimpleNamespace
 import builds
 import pytest
 import yaml
-from conftest import COFFEECUP
+from conftest import CHECKS, COFFEECUP
 from foreign_made import LOGIN, LSF, OF_PBS, PBS, of_cores
 
 from coffeecup.reframe_checks.vocabulary import OVERLAY, schema_error
 
+CHECKS_OF = "b_eff"
+
 
 @pytest.fixture
-def overlay(foreign):
-    """Writes an overlay of a configuration; `answers` as for `foreign`."""
+def overlay(centre):
+    """Writes an overlay of a configuration; `answers` as for `centre`."""
 
-    def run(partitions, answers=()):
-        made = foreign(partitions, "--system=centre", answers=answers)
-        done = builds.run([COFFEECUP, "site", "overlay", made.file, "--system=centre"], env=os.environ | made.path)
-        file = made.file.with_name("centre.coffeecup.yaml")
-        return SimpleNamespace(code=done.returncode, text=done.stdout + done.stderr, file=file)
+    def run(partitions, answers=(), system="centre"):
+        file, path = centre(partitions, answers)
+        done = builds.run([COFFEECUP, "site", "overlay", file, f"--system={system}"], env=os.environ | path)
+        written = file.with_name("centre.coffeecup.yaml")
+        return SimpleNamespace(code=done.returncode, text=done.stdout + done.stderr, file=written)
 
     return run
 
@@ -56,7 +58,7 @@ def test_overlay_names_what_nobody_knows_and_is_completed_by_hand(overlay, forei
 def test_overlay_comes_before_the_configuration(foreign, tmp_path):
     entry = {"environs": ["builtin"], "extras": {"num_nodes": 4, "kernels": ["b_eff"]}}
     (tmp_path / "centre.coffeecup.yaml").write_text(yaml.safe_dump({"partitions": {"p": entry}}))
-    made = foreign([of_cores(environs=("builtin", "gnu", "gnu-mpi"))])
+    made = foreign([of_cores(environs=("builtin", "gnu", "gnu-mpi"))], checks=CHECKS)
     assert made.b_eff == [("p", "builtin", size) for size in (8, 16, 32)] and len(made.cases) == 3
 
 
@@ -93,7 +95,6 @@ def test_overlay_has_to_fit_its_schema(text, says):
     assert says in schema_error(OVERLAY, yaml.safe_load(text))
 
 
-def test_overlay_of_an_unknown_system_is_refused(foreign):
-    made = foreign([LSF])
-    done = builds.run([COFFEECUP, "site", "overlay", made.file, "--system=center"])
-    assert done.returncode == 2 and "requested system: 'center'" in " ".join(done.stderr.replace("│", " ").split())
+def test_overlay_of_an_unknown_system_is_refused(overlay):
+    made = overlay([LSF], system="center")
+    assert made.code == 2 and "requested system: 'center'" in " ".join(made.text.replace("│", " ").split())

@@ -3,10 +3,11 @@
 what to do."""
 
 import os
+from functools import partial
 
 import pytest
 from builds import ROOT, run
-from conftest import REFRAME, Reframe
+from conftest import CHECKS, REFRAME, Reframe
 from raw_log import read_log
 
 from coffeecup.reframe_checks.paths import LOCAL_CONFIGURATION
@@ -39,12 +40,12 @@ def test_checkout_with_blanks_and_umlauts_builds_and_runs_without_a_home(tree, n
 def test_working_directory_in_which_reframe_runs_no_job_is_refused_in_one_sentence(tmp_path, no_scheduler, name):
     folder = tmp_path / name
     folder.mkdir()
-    session = Reframe(folder)("-L", "-n", "^b_eff%", config=LOCAL_CONFIGURATION, env=no_scheduler)
+    listed = partial(Reframe(folder, CHECKS / "b_eff.py"), "-L", "-n", "^b_eff%", config=LOCAL_CONFIGURATION)
+    session = listed(env=no_scheduler)
     assert session.returncode == 1 and "Traceback" not in session.output
     assert session.output.count("coffeecup: ReFrame runs no jobs in ") == 1 and "--prefix=DIRECTORY" in session.output
     if name == ODD:
-        prefix = f"--prefix={tmp_path}/ä-1.0"
-        elsewhere = Reframe(folder)("-L", "-n", "^b_eff%", prefix, config=LOCAL_CONFIGURATION, env=no_scheduler)
+        elsewhere = listed(f"--prefix={tmp_path}/ä-1.0", env=no_scheduler)
         assert elsewhere.returncode == 0 and "- b_eff %" in elsewhere.output
 
 
@@ -53,7 +54,7 @@ def test_listing_needs_no_home_directory(tmp_path, no_scheduler, home):
     """None that is set, or one that nobody can write."""
     environment = {name: value for name, value in os.environ.items() if name != "HOME" and not name.startswith("RFM_")}
     environment |= no_scheduler | {"LC_ALL": "C"} | ({"HOME": home} if home else {})
-    command = [*REFRAME, "-C", LOCAL_CONFIGURATION, "-c", ROOT / "reframe_checks", "-L", "-n", "^b_eff%"]
+    command = [*REFRAME, "-C", LOCAL_CONFIGURATION, "-c", CHECKS / "b_eff.py", "-L", "-n", "^b_eff%"]
     done = run(command, cwd=tmp_path, env=environment)
     assert done.returncode == 0 and "- b_eff %" in done.stdout and "Traceback" not in done.stdout + done.stderr
     assert not (tmp_path / "${HOME}").exists()

@@ -15,8 +15,10 @@ from foreign_made import NODES, QUEUES
 
 from coffeecup.site_configs.common import job_scripts
 
+MPI = {"name": "mpi", "cc": "mpicc"}
 
-def site(tree, *partitions, name="made", host=None, environments='[{"name": "mpi", "cc": "mpicc"}]'):
+
+def site(tree, *partitions, name="made", host=None):
     """Writes a site of these partitions, p, p2, ..., that claims this machine."""
     folder = tree.folder / "site_configs" / name
     folder.mkdir(exist_ok=True)
@@ -26,7 +28,7 @@ def site(tree, *partitions, name="made", host=None, environments='[{"name": "mpi
     system = {"name": "made", "hostnames": [re.escape(host or socket.gethostname())], "partitions": made}
     (folder / "settings.py").write_text(
         "from ..common.frame import configuration\n"
-        f"site_configuration = configuration(folder='made', systems=[{system!r}], environments={environments})\n"
+        f"site_configuration = configuration(folder='made', systems=[{system!r}], environments={[MPI]!r})\n"
     )
     return name
 
@@ -152,12 +154,6 @@ def test_configuration_that_reframe_does_not_take_is_refused(tree, partition, co
     assert "site_configs/made/settings.py" in checked.text and "Traceback" not in checked.text
 
 
-def test_missing_mpi_compiler_is_refused(tree):
-    checked = tree.run("check", site(tree, {}, environments='[{"name": "mpi", "cc": "mpicc-none"}]'))
-    assert checked.code == 1
-    assert "the MPI compiler 'mpicc-none' is not on PATH; install MPI" in checked.err
-
-
 def test_file_system_that_is_too_small_is_refused(tree):
     """The tests' sizes: ftio of 64 MiB and more, on 1 MiB of tmpfs."""
     with memory(tree.scratch / "small", "size=1m") as small:
@@ -185,9 +181,12 @@ def test_settings_that_raise_are_refused_with_their_error(tree):
     assert "settings.py: KeyError: 'NOT_SET'" in checked.err
 
 
-def test_missing_references_refuse_only_where_they_are_required(tree):
-    name = site(tree, {})
-    assert tree.run("check", name).code == 0
+def test_too_little_time_is_said_and_missing_references_refuse_only_where_they_are_required(tree):
+    name = site(tree, extras(max_minutes=20))
+    checked = tree.run("check", name)
+    assert checked.code == 0, checked.text
+    told = "note    b_eff_io on made:p: no case: made:p accepts jobs of up to 20 minutes, but this one may need 55"
+    assert told in checked.out
     checked = tree.run("check", name, "--require-references")
     assert checked.code == 1
     assert "references of made" in checked.err
@@ -201,13 +200,6 @@ def test_schedulers_whose_job_scripts_cannot_be_tried_are_named():
         patched.setattr(job_scripts.slurm, "partition_of", lambda partition: (None, None))
         [(level, place, what)] = job_scripts.findings(site, "made", [])
     assert (level, place) == ("note", "partition made:a") and "not tried: lsf has no command" in what
-
-
-def test_time_that_a_partition_does_not_give_is_said(tree):
-    checked = tree.run("check", site(tree, extras(max_minutes=20)))
-    assert checked.code == 0, checked.text
-    told = "note    b_eff_io on made:p: no case: made:p accepts jobs of up to 20 minutes, but this one may need 55"
-    assert told in checked.out
 
 
 def test_another_machine_is_not_looked_at_and_the_check_says_so(tree):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from builds import ROOT, executable, run
 from check_runs import configuration
-from conftest import Reframe
+from conftest import CHECKS, Reframe
 
 from coffeecup.reframe_checks import vocabulary
 from coffeecup.site_configs.common.slurm import closed
@@ -56,7 +56,7 @@ def partition(name, scheduler="squeue", launcher="srun", **more):
 
 def dry_run(folder, *made):
     """Dry run on made partitions: {partition: {size: job script}}, and the session."""
-    session = Reframe(folder)("--dry-run", "-n", "^b_eff%", config=configuration(folder, *made))
+    session = Reframe(folder, CHECKS / "b_eff.py")("--dry-run", "-n", "^b_eff%", config=configuration(folder, *made))
     scripts = {}
     for case in session.cases:
         place = f"stage/made/{case['partition']}/mpi/b_eff_{case['hashcode']}/rfm_job.sh"

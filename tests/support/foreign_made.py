@@ -61,21 +61,31 @@ def script_of(answer):
 
 
 @pytest.fixture
-def foreign(tmp_path, reframe):
-    """Runs ReFrame with a configuration of these partitions; the schedulers of the machine at hand do not answer, but
-    for what `answers` gives: command to text, or to a text for each first option."""
+def centre(tmp_path, reframe):
+    """Writes a configuration of these partitions. The schedulers of the machine at hand do not answer, but for what
+    `answers` gives: command to text, or to a text for each first option."""
 
-    def run(partitions, *options, answers=(), listing=True):
-        file = configuration(tmp_path, *partitions, environments=ENVIRONMENTS, of="centre")
+    def write(partitions, answers=()):
         for command in SCHEDULERS:
             executable(tmp_path / "stubs" / command, script_of(dict(answers).get(command)))
-        path = {"PATH": f"{tmp_path}/stubs:{reframe.environment()['PATH']}"}
-        session = reframe(*(["-LC"] if listing else []), *options, config=file, env=path)
+        file = configuration(tmp_path, *partitions, environments=ENVIRONMENTS, of="centre")
+        return file, {"PATH": f"{tmp_path}/stubs:{reframe.environment()['PATH']}"}
+
+    return write
+
+
+@pytest.fixture
+def foreign(centre, reframe):
+    """Runs ReFrame with the configuration `centre`, and the checks of the test's file or others."""
+
+    def run(partitions, *options, answers=(), listing=True, checks=None):
+        file, path = centre(partitions, answers)
+        session = reframe(*(["-LC"] if listing else []), *options, config=file, env=path, checks=checks)
         cases = {
             (check, where, environment, int(size) if size.isdigit() else size)
             for check, _, size, where, environment in CASE.findall(session.output)
         }
         of_b_eff = sorted(case[1:] for case in cases if case[0] == "b_eff")
-        return SimpleNamespace(session=session, cases=cases, b_eff=of_b_eff, file=file, path=path)
+        return SimpleNamespace(session=session, cases=cases, b_eff=of_b_eff)
 
     return run

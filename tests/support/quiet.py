@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration of ReFrame for sessions of many jobs, after the site's own: without the debug log, which would take a
-third of their time."""
+"""Configuration of ReFrame after the one of a test: without the debug log, which takes a third of a session's time."""
 
 site_configuration = {"logging": [{"level": "info"}]}
