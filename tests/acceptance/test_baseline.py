@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from builds import ROOT
 from commands import run, said
 from contracts_made import begin, clause, contract, level, rebound, utc, write_contract
 from evidence_made import official_session
@@ -68,6 +69,8 @@ def test_a_second_acceptance(tmp_path, first, percent, result, part, outcome):
     assert relation["value"] == pytest.approx(percent / 100, rel=1e-3)
     assert relation["sentence"].startswith(f"It reaches {percent} % of the accepted value, 95 % interval ")
     assert done.exit_code == (result == "fail")
+    if (percent, result) == (91, "pass"):
+        assert f"{relation['sentence']}\n```" in (ROOT / "docs" / "acceptance-again.md").read_text()
 
 
 def test_runs_that_cannot_tell_prove_nothing(tmp_path, first):

@@ -7,6 +7,7 @@ import re
 import shlex
 
 import pytest
+from builds import ROOT
 from commands import run
 from pages import CHROMIUM, Page, browse, needs_browser
 from sessions_made import case, database, each_night, steady
@@ -43,6 +44,14 @@ def test_new_is_what_the_last_session_is_the_first_to_show(stored, written):
     assert message.exit_code == 1 and message.stdout.startswith("coffeecup: 2 new alarms, 0 open on local\n")
     assert [line["state"] for line in written[1]["lines"]] == ["new", "new"]
     assert [line["word"] for line in written[1]["lines"]] == ["no value", "regression"]
+
+
+def test_the_documentation_shows_this_message(stored):
+    message = run("check-history", stored, "--notify", "--new").stdout.replace(str(stored), "output/results.db")
+    page = (ROOT / "docs" / "morning.md").read_text()
+    shown = re.search(r"^```text\n(coffeecup: .*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+    dates = re.compile(r"--until \S+")  # from the day on which it was printed
+    assert dates.sub("", message).strip() == dates.sub("", shown).strip()
 
 
 def test_a_night_later_the_same_is_open(tmp_path):
