@@ -47,8 +47,8 @@ struct queue {
 static struct {
     uint64_t progress;
     double seconds, counted_seconds; /* without progress */
-    int64_t offsets;                 /* of all processes in their files, and for how long these have not changed */
-    double still_seconds;
+    int64_t offsets;                 /* the sum of those of all processes in their files */
+    double still_seconds;            /* for which it has not changed */
     int patience_seconds;
     struct queue *queues; /* of each process, at the last look without progress */
     enum proof proof;     /* of the vote; the file that has it, "": none */

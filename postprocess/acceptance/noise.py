@@ -98,10 +98,10 @@ class Recorded:
         return f"{counted(self.nights, 'night')} of {self.source}{several}"
 
     def draw(self, tests: Sequence[Sequence[Clause]], draws: int, sessions: int, seed: int) -> Drawn:
-        """As of stated noise. The nights of an acceptance follow each other in blocks of the fourth root of all nights
-        (Hall, Horowitz and Jing, Biometrika 82 (1995) 561): of longer ones, too few are different."""
+        """As of stated noise. The nights of an acceptance follow each other, because they depend on each other, but in
+        blocks where there are so few that acceptances would hardly differ."""
         sessions = sessions if self.repeated else max(map(runs_of, tests))
-        block = round(self.nights ** (1 / 4))
+        block = max(self.nights // FEWEST_NIGHTS, 2)
         first = np.random.default_rng([seed, self.nights]).integers(self.nights, size=(draws, -(-sessions // block)))
         nights = (first[:, np.arange(sessions) // block] + np.arange(sessions) % block) % self.nights
         times, drawn = np.zeros((draws, self.nights), dtype=np.int16), []

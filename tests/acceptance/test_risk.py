@@ -109,10 +109,10 @@ def table(values, name="bandwidth", nights=None):
 
 
 def test_each_night_is_drawn_with_those_after_it():
-    """Four bad nights in a row of 40: of three neighbours, the first one of which may be any, six sets contain one."""
-    values = [1000.0] * 30 + [900.0] * 4 + [1000.0] * 6
+    """Four bad nights in a row of 60: of three neighbours, the first one of which may be any, six sets contain one."""
+    values = [1000.0] * 30 + [900.0] * 4 + [1000.0] * 26
     noise = recorded(table(values), [[NAIVE]], "a table")
-    assert near(chances(agreed(NAIVE), noise)["bandwidth", 0.0], 34 / 40)
+    assert near(chances(agreed(NAIVE), noise)["bandwidth", 0.0], 54 / 60)
 
 
 def test_few_nights_are_drawn_in_short_blocks():
@@ -122,6 +122,8 @@ def test_few_nights_are_drawn_in_short_blocks():
     tie = np.linalg.matrix_power(np.diag([0.1] * 41) + 0.45 * (np.eye(41, k=1) + np.eye(41, k=-1)), 10)[20, 20]
     one = replace(CLAUSE, repetitions=20, statistic="mean")
     assert near(chances(agreed(one), noise)["bandwidth", 0.0], 0.5 + tie / 2)
+    two = replace(CLAUSE, repetitions=2, statistic="minimum")
+    assert near(chances(agreed(two), noise)["bandwidth", 0.0], 9 / 20)
 
 
 def test_runs_of_a_night_are_drawn_from_it():

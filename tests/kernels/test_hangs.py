@@ -98,16 +98,21 @@ def test_processes_that_wait_for_those_of_another_node_are_no_hang(openmpi, tmp_
     assert of_kind(log, "measurement")[0]["loop_length"] == 300 and records(log)[-1]["status"] == "interrupted"
 
 
+def end_without_keeper(mpi, log, of, stopped):
+    """Kills the keeper that the process `of` started, then stops a process: the run ends."""
+    words = command(mpi, log, "--hang-after", "1")
+    with started(words, lambda: len(records(log)) > 20, env=mpi.environment) as process:
+        numbers = rank_processes("b_eff", log)
+        [keeper] = [each.pid for each in read_processes() if each.parent == numbers[of]]
+        os.kill(keeper, signal.SIGKILL)
+        os.kill(numbers[stopped], signal.SIGSTOP)
+        assert process.wait(PATIENCE) != 0
+
+
 @pytest.mark.parametrize(("rank", "named"), [(0, "rank 0 on n0 is stopped"), (3, "cannot tell the cause")])
 def test_a_node_whose_keeper_was_killed_is_not_awaited_for_ever(openmpi, tmp_path, rank, named):
     log = tmp_path / "log.jsonl"
-    words = command(openmpi, log, "--hang-after", "1")
-    with started(words, lambda: len(records(log)) > 20, env=openmpi.environment) as process:
-        numbers = rank_processes("b_eff", log)
-        [keeper] = [each.pid for each in read_processes() if each.parent == numbers[2]]
-        os.kill(keeper, signal.SIGKILL)
-        os.kill(numbers[rank], signal.SIGSTOP)
-        assert process.wait(PATIENCE) != 0
+    end_without_keeper(openmpi, log, of=2, stopped=rank)
     wait_until(lambda: records(log)[-1]["record"] == "end")
     assert records(log)[-1]["status"] == "hung" and named in why(log)
     assert {each["host"] for each in records(log)[-1]["processes"]} == {"n0"}
@@ -115,14 +120,7 @@ def test_a_node_whose_keeper_was_killed_is_not_awaited_for_ever(openmpi, tmp_pat
 
 def test_a_node_whose_vote_nobody_takes_ends_its_processes(openmpi, tmp_path):
     """The keeper of rank 0, which would take it, was killed."""
-    log = tmp_path / "log.jsonl"
-    words = command(openmpi, log, "--hang-after", "1")
-    with started(words, lambda: len(records(log)) > 20, env=openmpi.environment) as process:
-        numbers = rank_processes("b_eff", log)
-        [keeper] = [each.pid for each in read_processes() if each.parent == numbers[0]]
-        os.kill(keeper, signal.SIGKILL)
-        os.kill(numbers[3], signal.SIGSTOP)
-        assert process.wait(PATIENCE) != 0
+    end_without_keeper(openmpi, tmp_path / "log.jsonl", of=0, stopped=3)
     wait_until(lambda: not [each for each in read_processes() if each.folder == tmp_path])
     assert not list(tmp_path.glob("*-*"))
 
