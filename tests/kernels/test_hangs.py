@@ -6,10 +6,21 @@ import os
 import re
 import signal
 import time
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from builds import OPEN_MPI, PATIENCE, ROOT, faulty
-from kernel_runs import of_kind, on_nodes, rank_processes, read_processes, records, run, started, wait_until
+from kernel_runs import (
+    of_kind,
+    on_nodes,
+    processes_in,
+    rank_processes,
+    read_processes,
+    records,
+    run,
+    started,
+    wait_until,
+)
 from links import across, links
 from raw_log import read_log
 
@@ -26,7 +37,7 @@ def command(mpi, log, *options, env=None):
     return on_nodes(mpi, NODES, "b_eff", *map(str, usual), *options, "--log", log, env=env)
 
 
-@pytest.mark.parametrize("rank", [0, 1, 2, 3])  # the first process of each node, which has a keeper, and the other one
+@pytest.mark.parametrize("rank", [0, 3])  # the one that writes the log and has a keeper; one of another node
 def test_a_stopped_process_is_named(openmpi, tmp_path, rank):
     log = tmp_path / "log.jsonl"
     with started(command(openmpi, log), lambda: len(records(log)) > 20, env=openmpi.environment) as process:
@@ -46,8 +57,8 @@ def test_a_stopped_process_is_named(openmpi, tmp_path, rank):
 
 
 def shape(text):
-    """Without names and numbers."""
-    return re.sub(r"\d+( bytes?)?", "N", re.sub(r"(pattern|method) [\w-]+", r"\1 NAME", text))
+    """Without names and numbers, and whether the process was in a loop or after it, when the data is checked."""
+    return re.sub(r"\d+( bytes?)?", "N", re.sub(r"(?:after )?(pattern|method) [\w-]+", r"\1 NAME", text))
 
 
 def why(log):
@@ -98,31 +109,39 @@ def test_processes_that_wait_for_those_of_another_node_are_no_hang(openmpi, tmp_
     assert of_kind(log, "measurement")[0]["loop_length"] == 300 and records(log)[-1]["status"] == "interrupted"
 
 
-def end_without_keeper(mpi, log, of, stopped):
-    """Kills the keeper that the process `of` started, then stops a process: the run ends."""
+@contextmanager
+def without_keeper(mpi, folder, of, stopped):
+    """A run in which the keeper that the process `of` started was killed, and then a process stopped."""
+    log = folder / "log.jsonl"
+    folder.mkdir()
     words = command(mpi, log, "--hang-after", "1")
-    with started(words, lambda: len(records(log)) > 20, env=mpi.environment) as process:
+    with started(words, lambda: len(records(log)) > 20, env=mpi.environment, cwd=folder) as process:
         numbers = rank_processes("b_eff", log)
         [keeper] = [each.pid for each in read_processes() if each.parent == numbers[of]]
         os.kill(keeper, signal.SIGKILL)
         os.kill(numbers[stopped], signal.SIGSTOP)
-        assert process.wait(PATIENCE) != 0
+        yield process
 
 
-@pytest.mark.parametrize(("rank", "named"), [(0, "rank 0 on n0 is stopped"), (3, "cannot tell the cause")])
-def test_a_node_whose_keeper_was_killed_is_not_awaited_for_ever(openmpi, tmp_path, rank, named):
-    log = tmp_path / "log.jsonl"
-    end_without_keeper(openmpi, log, of=2, stopped=rank)
-    wait_until(lambda: records(log)[-1]["record"] == "end")
-    assert records(log)[-1]["status"] == "hung" and named in why(log)
-    assert {each["host"] for each in records(log)[-1]["processes"]} == {"n0"}
+# By the keeper that was killed, that of n1 or of n0, and the process that was stopped: what the log states.
+WITHOUT_KEEPER = {(2, 0): "rank 0 on n0 is stopped", (2, 3): "cannot tell the cause", (0, 3): None}
 
 
-def test_a_node_whose_vote_nobody_takes_ends_its_processes(openmpi, tmp_path):
-    """The keeper of rank 0, which would take it, was killed."""
-    end_without_keeper(openmpi, tmp_path / "log.jsonl", of=0, stopped=3)
-    wait_until(lambda: not [each for each in read_processes() if each.folder == tmp_path])
-    assert not list(tmp_path.glob("*-*"))
+def test_a_node_whose_keeper_was_killed_is_not_awaited_for_ever(openmpi, tmp_path):
+    """Three runs side by side, because each waits. Without the keeper of rank 0, which would take the vote of n1, that
+    of n1 ends the processes of its own node."""
+    folders = {case: tmp_path / f"{case[0]}-{case[1]}" for case in WITHOUT_KEEPER}
+    with ExitStack() as runs:
+        processes = [runs.enter_context(without_keeper(openmpi, folder, *case)) for case, folder in folders.items()]
+        assert all(process.wait(PATIENCE) != 0 for process in processes)
+    for case, named in WITHOUT_KEEPER.items():
+        log = folders[case] / "log.jsonl"
+        wait_until(lambda folder=log.parent: not processes_in(folder))
+        assert list(log.parent.iterdir()) == [log]
+        if named:
+            end = records(log)[-1]
+            assert end["status"] == "hung" and named in why(log)
+            assert {each["host"] for each in end["processes"]} == {"n0"}
 
 
 def test_a_process_that_stands_still_for_less_than_the_stated_time_is_no_hang(openmpi, tmp_path):
