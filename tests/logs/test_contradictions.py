@@ -76,8 +76,8 @@ def names_in(node):
 
 
 CHANGES = [
-    pytest.param(log, name, change, id=f"{section.split()[0]}-{log}-{name}-{number}")
-    for number, (section, log, name, change) in enumerate(CASES)
+    pytest.param(log, name, change, words, id=f"{section.split()[0]}-{log}-{name}-{number}")
+    for number, (section, log, name, change, words) in enumerate(CASES)
 ]
 
 
@@ -88,7 +88,7 @@ def scored(tmp_path, records):
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_page_code_and_changes_name_the_same_invariants(section):
-    changed = {name for of, _, name, _ in CASES if of == section}
+    changed = {name for of, _, name, *_ in CASES if of == section}
     code = {name for path in MODULES[section] for name in in_code(path)}
     assert documented(section) - ONLY_HUGE == changed
     elsewhere = {"memory_fill"} if section != "Every log" else set()
@@ -100,10 +100,12 @@ def test_logs_that_are_changed_are_sound(tmp_path, benchmark):
     assert isinstance(scored(tmp_path, copy.deepcopy(sound(benchmark))), Score)
 
 
-@pytest.mark.parametrize(("benchmark", "name", "change"), CHANGES)
-def test_log_that_contradicts_itself_is_refused_with_the_name_of_the_invariant(tmp_path, benchmark, name, change):
+@pytest.mark.parametrize(("benchmark", "name", "change", "words"), CHANGES)
+def test_log_that_contradicts_itself_is_refused_with_the_name_of_the_invariant(
+    tmp_path, benchmark, name, change, words
+):
     records = copy.deepcopy(sound(benchmark))
     changed = change(records)
     score = scored(tmp_path, changed if isinstance(changed, bytes) else logs_made.numbered(records))
     assert not isinstance(score, Score), f"scored {score.headline}"
-    assert str(score).endswith(f"[{name}]") and "defect" not in str(score), str(score)
+    assert str(score).endswith(f"[{name}]") and words in str(score) and "defect" not in str(score), str(score)

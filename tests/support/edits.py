@@ -6,6 +6,8 @@
     RECORD.list[-1].field, RECORD.list[name=x]    a member by its place, or the first one with this field
     del P, reverse P, repeat P                    a record, a field or a member is left out, reversed, there twice
     append P = 2                                  a member more at the end of a list
+    insert P = {"record": "stop"}                 a record or a member more, before this one
+    move P to Q                                   a record, or a member of a list, comes right before another one
     swap P with Q                                 two records, or two members of a list, change places
 
 A path that begins with "." or "[" goes on where the path of the change before it ended, one step less deep.
@@ -19,8 +21,8 @@ from collections.abc import Callable
 from logs_made import first
 
 EDIT = re.compile(
-    r"(?:(?P<verb>del|reverse|repeat|append|swap) )?(?P<path>\S+?)"
-    r"(?: with (?P<other>\S+)| (?P<sign>[*+]?=) (?P<value>.*))?"
+    r"(?:(?P<verb>del|reverse|repeat|append|insert|move|swap) )?(?P<path>\S+?)"
+    r"(?: (?:with|to) (?P<other>\S+)| (?P<sign>[*+]?=) (?P<value>.*))?"
 )
 STEP = re.compile(r"\{(?P<of>[^}]*)\}|\.(?P<key>[\w-]+)|\[(?P<place>-?\d+)\]|\[(?P<name>\w+)=(?P<value>[^]]*)\]")
 
@@ -66,6 +68,12 @@ def once(records, parts, path):
             inside.insert(at, copy.deepcopy(inside[at]))
         case "append", "=":
             inside[at].append(value_of(parts["value"]))
+        case "insert", "=":
+            inside.insert(at, value_of(parts["value"]))
+        case "move", None:
+            member = inside.pop(at)
+            other, place = found(records, parts["other"])
+            other.insert(place, member)
         case "swap", None:
             other, place = found(records, parts["other"])
             inside[at], other[place] = other[place], inside[at]
@@ -114,21 +122,9 @@ def host(**fields):
     return lambda r: r[0]["hosts"][0].update(fields)
 
 
-def pattern(of, /, **fields):
-    return lambda r: next(entry for entry in r[1]["patterns"] if entry["name"] == of).update(fields)
-
-
 def both(*changes):
     def change(r):
         for one in changes:
             one(r)
 
     return change
-
-
-def gone(kind):
-    return lambda r: r.remove(first(r, record=kind))
-
-
-def phase(stage, activity, **fields):
-    return where("measurement", fields, stage=stage, activity=activity)

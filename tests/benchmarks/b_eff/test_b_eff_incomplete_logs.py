@@ -6,88 +6,9 @@ import copy
 
 import logs_made
 import pytest
-from edits import gone, pattern, put, where
 from logs_made import MIB, first
-from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, budget, loops_of, reduced, stopped_log
+from logs_made_b_eff import AVERAGED, b_eff_log, budget, loops_of, reduced, stopped_log
 from scores import keys
-
-SOUND = averaged_log(repetitions=3)
-
-
-def loop(**fields):
-    """Changes the first loop of a random pattern."""
-    return where("measurement", fields, pattern="random-09")
-
-
-def without(chosen):
-    return lambda r: [r.remove(record) for record in r[:] if chosen(record)]
-
-
-def measured(pattern, length=None):
-    return lambda r: r["record"] == "measurement" and r["pattern"] == pattern and length in (None, r["message_bytes"])
-
-
-def lengths(change):
-    return lambda r: change(r[1]["message_bytes"])
-
-
-def patterns(change):
-    return lambda r: change(r[1]["patterns"])
-
-
-BELONGS = "where measurement (repetition 1, pattern {}, message_bytes {}, method {}) belongs"
-LATENCY = "latency (repetition 1, pattern {}, message_bytes {}, method nonblocking)"
-INCOMPLETE = [
-    (lambda r: first(r, record="activity")["hosts"].pop(), "`activity.hosts` are as many as the run's hosts"),
-    (without(measured("ring-3", 64)), BELONGS.format("ring-3", 64, "nonblocking")),
-    (without(measured("ping-pong", 1)), BELONGS.format("ping-pong", 1, "blocking")),
-    (without(lambda r: r["record"] == "measurement"), BELONGS.format("ring-1", 1, "nonblocking")),
-    (gone("data_check"), "0 data_check records"),
-    (lambda r: r.insert(-5, first(r, record="measurement")), "which was not planned"),
-    (patterns(lambda p: p.pop(2)), "planned 5 of the 6 ring patterns"),
-    (patterns(lambda p: p.__delitem__(slice(10, None))), "planned 4 of the 30 random patterns"),
-    (pattern("ping-pong", averaged=True), "ping-pong: averaged is True where"),
-    (pattern("ring-1", averaged=False), "ring-1: averaged is False where"),
-    (pattern("ring-1", name="ring-7"), "the rule that the six rings"),
-    (pattern("ring-1", messages_per_exchange=32), "ring-1: messages_per_exchange is 32 where 16 belongs"),
-    (pattern("random-04", messages_per_exchange=64), "random-04: messages_per_exchange is 64 where 32 belongs"),
-    (pattern("ring-2", rings=[{"size": 8, "count": 2}]), "ring-2: rings is"),
-    (pattern("ring-2", rings=None), "ring-2: rings is"),
-    (pattern("random-03", processes=8), "random-03: processes is 8 where 16 belongs"),
-    (pattern("random-03", methods=["magic"]), "random-03: methods is ['magic'] where"),
-    (lambda r: r[1]["methods"][0].update(averaged=False), "[averaged_methods]"),
-    (lengths(lambda all_: all_.__setitem__(15, 71000)), "the rule that the 21 message lengths"),
-    (lengths(lambda all_: all_.__setitem__(3, 7)), "the rule that the 21 message lengths"),
-    (lengths(lambda all_: all_.pop()), "the rule that the 21 message lengths"),
-    (put("plan", l_max_bytes=2**24), "the rule that the 21 message lengths"),
-    (put("plan", repetitions=4), "probe (repetition 4) was planned but not measured"),
-    (loop(repetition=4), BELONGS.format("random-09", 1, "nonblocking")),
-    (
-        lambda r: [m.update(pattern="surprise") for m in loops_of(r, "measurement", "random-09")],
-        BELONGS.format("random-09", 1, "nonblocking"),
-    ),
-    (
-        loop(pattern="surprise"),
-        "measurement (repetition 1, pattern surprise, message_bytes 1, method nonblocking), where measurement (",
-    ),
-    (loop(elapsed_seconds=1e5, slowest_message_seconds=5e4), "timed parts sum up to"),
-    (
-        put("latency", pattern="surprise"),
-        LATENCY.format("surprise", 1) + ", where latency (repetition 1, pattern ring-1",
-    ),
-    (put("latency", pattern="random-09"), LATENCY.format("random-09", 1)),
-    (put("latency", message_bytes=2), LATENCY.format("ring-1", 2)),
-    (put("latency", elapsed_seconds=9e-10), "[shortest]"),
-    (put("latency", fastest_seconds=9.0), "[fastest]"),
-    (put("data_check", wrong_bytes=2), "2 bytes were received wrong"),
-]
-
-
-@pytest.mark.parametrize(("change", "says"), INCOMPLETE)
-def test_log_that_is_not_complete_yields_no_score(scored, change, says):
-    records = copy.deepcopy(SOUND)
-    change(records)
-    assert says in scored(logs_made.numbered(records))
 
 
 def test_log_whose_received_bytes_contradict_its_loops_yields_no_score(scored):
@@ -184,12 +105,3 @@ def test_a_stop_states_the_budget_that_a_score_needs_where_one_is_out_of_reach_a
 ):
     message = scored(stopped_log(repetition, pattern, needed))
     assert "`needed_budget_seconds` is there in an averaged pattern of the first repetition" in message
-
-
-def test_a_budget_that_leaves_no_averaged_method_yields_no_score(scored):
-    records = b_eff_log(methods=("sendrecv", "neighbor"), only=lambda name: name.startswith(("ring", "random")))
-    for repetition in (1, 2, 3):
-        place = {"record": "measurement", "pattern": "ring-2", "message_bytes": 4096, "method": "sendrecv"}
-        left_out = [first(records, **place, repetition=repetition)]
-        records = reduced(records, left_out, budget("ring-2", 4096, "best_method", ["neighbor"], repetition))
-    assert "ring-2 at 4096 byte was measured with none of the averaged methods" in scored(logs_made.numbered(records))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import logs_made
 import pandas as pd
 import pytest
-from edits import gone, put
+from edits import edit, put
 from logs_made import GIB, first, with_cores
 from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, retimed, steady
 from msgspec.structs import replace as but
@@ -87,7 +87,7 @@ def check_half(records):
         ("load_of_others", "used 36 of 128 cores of node01 and less of 1 more", busy(others=[10, 36])),
         ("load_of_others", "used 1.500 of 128 cores of node00,", busy(others=[1.5, 0])),
         ("stolen", "used 2 of 128 cores of node01,", busy(stolen=[0, 2])),
-        ("activity_unknown", "is not known", gone("activity")),
+        ("activity_unknown", "is not known", edit("del activity")),
         ("over_budget", "took 400 s, longer than its time budget of 300 s", put("end", elapsed_seconds=400.0)),
         ("coarse_clock", "0.1 us", lambda r: [r[2].update(clock_resolution_seconds=1e-7), shorten(r, "ring-1", 1)]),
         ("short_loops", "1 of", lambda r: shorten(r, "ring-2", 64)),

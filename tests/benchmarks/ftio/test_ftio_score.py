@@ -8,8 +8,7 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
-from edits import gone, host, phase, put, where
-from logs_made import ended, of_kind, with_cores
+from logs_made import of_kind, with_cores
 from logs_made_ftio import IO, STAGES, ftio_log, half
 from scores import keys, values
 
@@ -222,40 +221,6 @@ def test_wrong_result_yields_no_score(scored):
     assert "verification failed" in scored(ftio_log(relative_difference=1e-3))
     assert "verification failed" in scored(ftio_log(relative_difference=2 * tolerated_difference(64)))
     assert isinstance(scored(ftio_log(relative_difference=tolerated_difference(64))), Score)
-
-
-ALL = dict.fromkeys(("io_seconds", "transform_io_seconds"), [0.1] * 4)
-REFUSED = {
-    "a phase without its time": (
-        lambda r: r.remove(measured(r, "series_1", "fft")),
-        "where measurement (repetition 1, stage series_1, activity fft) belongs",
-    ),
-    "a second phase of the same name": (
-        lambda r: r.insert(6, copy.deepcopy(measured(r, "series_1", "fft"))),
-        "measurement (repetition 1, stage series_1, activity fft), where process_times (repetition 1",
-    ),
-    "half of the matrix read": (phase("series_2", "read", bytes=8), "bytes is 8 where 65536 belongs"),
-    "an unknown phase": (
-        where("measurement", {"activity": "sleep"}, stage="verify", activity="wait"),
-        "activity sleep), where",
-    ),
-    "an invalid input parameter": (put("plan", input_parameter=3), "divides the square of the input"),
-    "a repetition lost": (lambda r: [r.remove(m) for m in r[:] if m.get("repetition") == 3], "planned"),
-    "a process lost": (lambda r: of_kind(r, "repetition")[1]["io_seconds"].pop(), "a time for each process"),
-    "less I/O than its phases": (put("repetition", **ALL), "those of their phases"),
-    "longer than the run": (lambda r: ended(r, 1.0), "clock"),
-    "no start": (gone("start"), "start records"),
-    "no file system": (put("run", filesystem=None), "file system"),
-    "ranks that are not there": (host(ranks=[0], core_sets=["0-127"]), "ranks of the hosts are 0 to"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_log_that_does_not_add_up_yields_no_score(scored, what):
-    change, said = REFUSED[what]
-    message = scored(logs_made.numbered(altered(change)))
-    assert isinstance(message, str), f"scored {values(message)}"
-    assert said in message and "\n" not in message
 
 
 @pytest.mark.parametrize(
