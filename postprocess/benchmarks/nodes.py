@@ -86,9 +86,9 @@ def examination(
 ) -> Examination:
     """The nodes `names` by tables of statistics.nodes.effects, each by what its units are. Each table may name nodes by
     itself; of a node the one counts in which it is a suspect, or slowest. Fewer than three nodes have no peers. `again`
-    has the bandwidth relative to good nodes of those that were measured a second time: a suspect that is slow there too
-    is confirmed. `kinds` has the kind of each node, which is compared with nodes of its kind; without it, all are of
-    the same."""
+    has the most that those reach of the bandwidth of good nodes which were measured a second time: a suspect that is
+    slow there too is confirmed. `kinds` has the kind of each node, which is compared with nodes of its kind; without
+    it, all are of the same."""
     if len(names) < 3:
         return not_examined(
             "With two nodes a slow one cannot be told from its partner, nor from their link: run on three or more"
@@ -114,7 +114,7 @@ def examination(
     if confirmed.any():
         verdict = Verdict.CONFIRMED
     doubtful = worst["suspect"] & (second >= SLOWER)
-    denied = [f"{names[node]}, {second[node]:.2f} of good nodes" for node in doubtful.index[doubtful]]
+    denied = [f"{names[node]}, up to {second[node]:.2f} of good nodes" for node in doubtful.index[doubtful]]
     of_tables = [remark for units, one in found.items() for remark in limits(one, units)]
     of_kinds = remarks_on_kinds(worst.assign(node=list(names)), kinds) if kinds else ()
     return Examination(verdict, table, (*remarks, *of_kinds, *of_tables, *not_confirmed(denied)))

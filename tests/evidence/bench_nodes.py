@@ -2,9 +2,10 @@
 """How well slow nodes are found: made-up machines of which the slow nodes are known, their times with noise, and the
 suspects of postprocess/statistics/nodes.py. Prints a table, and exits with 1 if a goal is missed.
 
-    .venv/bin/python tests/evidence/bench_nodes.py [--healthy 300] [--planted 20] [--seed 20261122]
+    .venv/bin/python tests/evidence/bench_nodes.py [--healthy 300] [--planted 20] [--again 1000] [--seed 20261122]
 
-HEALTHY runs without a slow node and PLANTED runs of each kind with some, per network, in equal parts with each noise.
+HEALTHY runs without a slow node and PLANTED runs of each kind with some, per network, in equal parts with each noise;
+AGAIN second measurements of a suspect of each bandwidth with each noise.
 """
 
 import argparse
@@ -20,15 +21,16 @@ import numpy as np
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
 from bench_tables import Goals, header, parsed, row
-from nodes_made import ACCESS_NOISE, NOISE, Machine, accesses, matchings, planted, times, within_leaves
+from nodes_made import ACCESS_NOISE, NOISE, NOISE_ALONE, Machine, accesses, matchings, planted, times, within_leaves
 
 from coffeecup.postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, examination
-from coffeecup.postprocess.statistics.nodes import effects
+from coffeecup.postprocess.statistics.nodes import SLOWER, at_most, effects
 
 SPEEDS = ((1, 0.5), (1, 0.8), (5, 0.5), (5, 0.8), (1, 0.9), (5, 0.9))
 OF_GOAL, OF_GOAL_FILES = 0.8, 0.5  # speeds up to this one have to be found
 OLDER = 0.85  # bandwidth of nodes of an older kind to that of the others
 FOUND, FALSE = 0.95, 0.05
+ALONE, MOST_ROUNDS = (1.0, 0.9, 0.8, 0.5), 31  # of second measurements: bandwidths, and rounds of the kernel
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,31 @@ def cases_of(networks: Sequence, options: argparse.Namespace) -> list[tuple]:
     return [(network, *kind) for network in networks for kind in kinds]
 
 
+def confirmed(rng, speed: float, noise: Callable) -> bool:
+    """Whether a suspect is confirmed by rounds of a pair with each of two good nodes and these with each other, which
+    the kernel ends as soon as they decide (confirmation.c)."""
+    pairs = np.tile([[0, 1], [0, 2], [1, 2]], (MOST_ROUNDS, 1))
+    factors = noise(rng, Machine(np.array([speed, 1.0, 1.0])), np.arange(len(pairs)), pairs)[:, 0]
+    one, other, good = (factors / np.where(pairs == 0, speed, 1).min(axis=1)).reshape(-1, 3).T
+    ratios = good / np.minimum(one, other)
+    return any(at_most(ratios[:rounds]) < SLOWER for rounds in range(1, 1 + MOST_ROUNDS))
+
+
+def measure_again(draws: int, seed: int, goals: Goals) -> None:
+    header("How often a suspect is confirmed that has such a bandwidth", f"noise; {'; '.join(map(str, ALONE))}; of")
+    for name, noise in NOISE_ALONE.items():
+        rng = np.random.default_rng(seed)
+        count = {speed: sum(confirmed(rng, speed, noise) for _ in range(draws)) for speed in ALONE}
+        row(name, *count.values(), draws)
+        goals.check(f"{name}: share of healthy suspects that are confirmed", count[1.0] / draws, most=0.001)
+        goals.check(f"{name}: share of suspects at 0.5 that are confirmed", count[0.5] / draws, least=FOUND)
+
+
 def main() -> int:
-    options = parsed(__doc__, healthy=300, planted=20, seed=20261122)
+    options = parsed(__doc__, healthy=300, planted=20, again=1000, seed=20261122)
     cases = cases_of((*NETWORKS, *GENERATIONS, *FILES, *BLIND), options)
     goals = Goals()
+    measure_again(options.again, options.seed, goals)
     columns = "network; nodes; slow nodes; their bandwidth; runs; found; false names; runs with one"
     header(__doc__.split(":")[0], columns)
     with ProcessPoolExecutor() as pool:

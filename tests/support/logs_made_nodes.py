@@ -37,7 +37,7 @@ def matched_log(speeds, suspects=(), again=None, **options):
     for suspect in suspects:
         node, good = suspect["node"], suspect["good"]
         alone = again or speeds
-        for repetition in (1, 2, 3):
+        for repetition in range(1, 7):
             for a, b in ((node, good[0]), (node, good[1]), (good[0], good[1])):
                 transfer = 3 * (1e-6 + lengths[2] / (1e9 * min(alone[a], alone[b])))
                 place = {"suspect": node, "repetition": repetition, "processes": "one_per_node", "pair": [a, b]}

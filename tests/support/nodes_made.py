@@ -135,6 +135,16 @@ def uneven(rng, machine, loops, pairs):
     return own[pairs].max(axis=1)[:, None] * np.exp(0.03 * rng.standard_normal((len(pairs), len(CONDITIONS))))
 
 
+def heavy_tailed(rng, machine, loops, pairs):
+    return np.exp(0.03 * rng.standard_t(3, (len(pairs), len(CONDITIONS))))
+
+
+def two_states(rng, machine, loops, pairs):
+    """Every fifth time doubled, and 3 %."""
+    shape = len(pairs), len(CONDITIONS)
+    return np.exp(0.03 * rng.standard_normal(shape)) * np.where(rng.random(shape) < 0.2, 2, 1)
+
+
 NOISE = {
     "3 %, 1 % doubled": usual,
     "recorded, each time": recorded,
@@ -142,6 +152,7 @@ NOISE = {
     "bursts of single nodes": bursts,
     "nodes differ by 1 %": uneven,
 }
+NOISE_ALONE = NOISE | {"3 %, heavy tails": heavy_tailed, "3 %, a fifth doubled": two_states}  # of a pair, others rest
 
 
 # --- accesses to files ----------------------------------------------------------------------------------------------

@@ -7,5 +7,5 @@
 /* Rank 0 chooses, the log states whom. Returns how many suspects have good nodes to be compared with. Collective. */
 int choose_suspects(struct pairwise_state *state);
 
-/* Measures the pairs of one of them. Collective. */
+/* Measures the pairs of one of them in rounds, until it is decided or the time is over. Collective. */
 void measure_suspect(struct pairwise_state *state, int number);

@@ -16,7 +16,7 @@ from coffeecup.postprocess.benchmarks.b_eff.records import Plan
 from coffeecup.postprocess.benchmarks.b_eff.rules import pattern_names, problems
 from coffeecup.postprocess.benchmarks.nodes import MATCHINGS, Examination
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.statistics.nodes import COLUMNS, second_ratio
+from coffeecup.postprocess.statistics.nodes import COLUMNS, at_most
 
 if TYPE_CHECKING:
     from coffeecup.postprocess.show.plots import Figure
@@ -55,15 +55,18 @@ def examination_of_unscored(log: Log[Plan]) -> Examination | None:
 
 
 def again(log: Log[Plan], names: list[str]) -> dict[str, float]:
-    """Node to its bandwidth relative to good nodes, of those that the kernel measured again: the geometric mean of one
-    process per node and all."""
-    ratios = defaultdict(list)
-    loops = defaultdict(lambda: ([], []))  # times of the suspect's pairs, and of the good nodes
+    """Node to the most that it certainly reaches of the bandwidth of good nodes, of those that the kernel measured
+    again."""
+    times = defaultdict(list)  # the last one of each is that of the good nodes
     for record in log.all(Confirmation):
-        loops[record.suspect, record.processes][record.suspect not in record.pair].append(time_of(record))
-    for (suspect, _), (own, good) in loops.items():
-        ratios[names[suspect]].append(second_ratio(np.array(own), np.array(good)))
-    return {name: float(np.exp(np.mean(np.log(of_node)))) for name, of_node in ratios.items()}
+        times[record.suspect, record.repetition, record.processes].append(time_of(record))
+    ratios = defaultdict(list)
+    for (suspect, repetition, _), (*own, good) in times.items():
+        ratios[suspect, repetition].append(good / min(own))  # slow only if it is slow with each good node
+    rounds = defaultdict(list)
+    for (suspect, _), of_round in ratios.items():
+        rounds[names[suspect]].append(np.exp(np.mean(np.log(of_round))))
+    return {name: at_most(np.array(of_node)) for name, of_node in rounds.items()}
 
 
 def time_of(record: Confirmation) -> float:

@@ -32,7 +32,7 @@ from coffeecup.postprocess.logs.rules import Expected, Problem, broken, problems
 DIRECTIONS = ("both", "up", "down")
 PLACES, LOOP_LENGTHS = (12, 16, 20), (300, 30, 3)  # of the lengths in the plan's, and their loops
 PATTERN_LOOP = 1
-CONFIRMATIONS, SUSPICIOUS = 3, 1.1
+SUSPICIOUS = 1.1
 MOST_NODES_ALL_LENGTHS = MOST_RANKS_EACH = 16384
 MOST_NODES_REPEATED, EACH_MATCHING = 4, 4
 RESERVED_SHARE = 0.05
@@ -124,7 +124,8 @@ def expected_matching(log: Log[Plan], loops: str, scope: str, index: int) -> Ite
 def expected_confirmation(log: Log[Plan], suspect: Suspect) -> Iterator[Expected]:
     one, other, length = suspect.good[0], suspect.good[-1], log.plan.l_max_bytes
     pairs = ([suspect.node, one], [suspect.node, other], [one, other])
-    for repetition, processes, pair in product(range(1, 1 + CONFIRMATIONS), kinds_of_processes(log.run), pairs):
+    rounds = max((record.repetition for record in log.all(Confirmation) if record.suspect == suspect.node), default=1)
+    for repetition, processes, pair in product(range(1, 1 + rounds), kinds_of_processes(log.run), pairs):
         fields = {"loop_length": loop_length(log.plan.matchings, length)}
         yield Expected(Confirmation, (suspect.node, repetition, processes, pair, length), fields)
 
