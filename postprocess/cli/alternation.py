@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the arms of a comparison in turn, each in a folder of its own, and keeps what came of them.
 
-The folder of a comparison holds plan.json, runs.jsonl (a line per run that ended), a folder per run and, at the end,
-result.json. A comparison that was interrupted goes on where it ended.
+The folder of a comparison holds plan.json, runs.jsonl (a line per run that ended), a folder per run, a lock and, at
+the end, result.json. A comparison that was interrupted goes on where it ended.
 """
 
 import ctypes
+import fcntl
 import os
 import shlex
 import shutil
@@ -26,7 +27,8 @@ from coffeecup.postprocess.comparison.result import Results, Run
 from coffeecup.postprocess.logs.paths import files_below
 from coffeecup.postprocess.show.words import digits, printable, seconds
 
-PLAN, RUNS, RESULT, OUTPUT, ERRORS = "plan.json", "runs.jsonl", "result.json", "output.txt", "errors.txt"
+PLAN, RUNS, RESULT, LOCK = "plan.json", "runs.jsonl", "result.json", "lock"
+OUTPUT, ERRORS = "output.txt", "errors.txt"
 MOST_FAILURES = 2  # one after the other of an arm, after which it does not run again
 LINES = 3  # of a run's error output that are shown
 LONGER, SHORTEST_LIMIT = 10, 60.0  # a run hangs if it takes so many times the longest one of earlier, in seconds
@@ -36,16 +38,14 @@ GRACE, LOOK_SECONDS = 20.0, 0.1  # seconds to remove what a run made, after SIGT
 
 
 class Alternation:
-    """The runs of a plan in a folder, which is created, with their results. Raises PlanError if the folder is another
-    comparison's, or if its logs have no metric that can be judged. The blocks in which an arm failed again and again
-    run once more, unless they are to be kept."""
+    """The runs of a plan in a folder (alone_in), which is created, with their results. Raises PlanError if the folder
+    is another comparison's, or if its logs have no metric that can be judged. The blocks in which an arm failed again
+    and again run once more, unless they are to be kept."""
 
     def __init__(self, plan: Plan, folder: Path, keep_failed: bool = False):
         self.plan, self.folder, self.results = plan, folder, Results(plan)
         stated = msgspec.json.format(msgspec.json.encode(plan))
         if not (folder / PLAN).exists():
-            if folder.exists() and any(folder.iterdir()):
-                raise PlanError(f"{printable(str(folder))} is not empty, and no comparison began there")
             folder.mkdir(parents=True, exist_ok=True)
             (folder / PLAN).write_bytes(stated)
         elif (folder / PLAN).read_bytes() != stated:
@@ -107,6 +107,24 @@ class Alternation:
         began = time.monotonic()
         problem = run_in(folder, self.plan, self.plan.arm(arm), self.limit, came)
         return Run(block, arm, time.monotonic() - began, problem)
+
+
+@contextmanager
+def alone_in(folder: Path, begins: str) -> Iterator[None]:
+    """Keeps other commands out of the folder of a comparison, which is created. Raises PlanError if one runs there, or
+    if the folder is not empty and has not the file or folder with which such a comparison begins."""
+    if folder.exists() and {each.name for each in folder.iterdir()} - {LOCK} and not (folder / begins).exists():
+        raise PlanError(f"{printable(str(folder))} is not empty, and no such comparison began there")
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel releases it however this process ends
+        except BlockingIOError:
+            message = "another `coffeecup compare` runs there: wait for its end, or name another folder (--output)"
+            raise PlanError(f"{printable(str(folder))}: {message}") from None
+        except OSError as error:  # not every parallel file system has locks
+            say(f"{folder}: no lock ({error.strerror}): do not start another comparison there")
+        yield
 
 
 def run_until_decided(runs: Alternation) -> Results:

@@ -109,7 +109,7 @@ def run_arms(
     figures: Path | None,
 ) -> "Comparison | Found":
     """Runs a comparison, or a search and its confirmation. Raises BadParameter."""
-    from coffeecup.postprocess.cli.alternation import Alternation, run_until_decided
+    from coffeecup.postprocess.cli.alternation import PLAN, Alternation, alone_in, run_until_decided
     from coffeecup.postprocess.cli.searching import searched
     from coffeecup.postprocess.comparison.plan import PlanError
 
@@ -117,7 +117,9 @@ def run_arms(
         if parameters:
             found, results = searched(parameters, {"command": words, **settings}, folder)
         else:
-            results = run_until_decided(Alternation(planned(words, arms, settings), folder))
+            plan = planned(words, arms, settings)
+            with alone_in(folder, PLAN):
+                results = run_until_decided(Alternation(plan, folder))
             found = results.comparison
     if figures:
         from coffeecup.postprocess.comparison.figures import figures as drawn

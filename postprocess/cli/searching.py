@@ -7,11 +7,17 @@ import typer
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.cli.alternation import MOST_FAILURES, Alternation, run_blocks, run_until_decided, say
+from coffeecup.postprocess.cli.alternation import (
+    MOST_FAILURES,
+    Alternation,
+    alone_in,
+    run_blocks,
+    run_until_decided,
+    say,
+)
 from coffeecup.postprocess.comparison.plan import PlanError
 from coffeecup.postprocess.comparison.result import Results
 from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Found, Search, plan_among, values_of
-from coffeecup.postprocess.show.words import printable
 
 UNLIMITED = 1000  # pairs, the most of a plan: a round ends after ROUND_BLOCKS
 
@@ -20,18 +26,17 @@ def searched(parameters: list[str], stated: dict, folder: Path) -> tuple[Found, 
     """Runs a search, then compares the value that is left with the default in runs of their own, whose results come
     second. `stated` are the fields of the plan without its arms. Raises PlanError."""
     search = Search(values_of(parameters))
-    runs = halve(search, stated, folder)
-    say(f"confirmation: {search.best}")
-    plan = plan_among({search.best: search.settings[search.best]}, **stated)
-    results = run_until_decided(Alternation(plan, folder / "confirmation"))
+    plan_among(dict([*search.settings.items()][:1]), **stated)  # refused now, not after all rounds
+    with alone_in(folder, "round-1"):
+        runs = halve(search, stated, folder)
+        say(f"confirmation: {search.best}")
+        plan = plan_among({search.best: search.settings[search.best]}, **stated)
+        results = run_until_decided(Alternation(plan, folder / "confirmation"))
     return search.found(runs, results), results
 
 
 def halve(search: Search, stated: dict, folder: Path) -> int:
     """Runs rounds until one value is left; returns the number of runs. Raises PlanError if nothing can be found."""
-    if folder.exists() and any(folder.iterdir()) and not (folder / "round-1").exists():
-        raise PlanError(f"{printable(str(folder))} is not empty, and no search began there")
-    plan_among(dict([*search.settings.items()][:1]), **stated)  # refused now, not after all rounds
     within_round, runs, number = stated.copy(), 0, 0
     within_round["pairs"] = UNLIMITED
     while len(search.left) > 1:

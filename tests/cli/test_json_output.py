@@ -14,6 +14,7 @@ from builds import ROOT
 from commands import all_commands, run
 from contracts_made import begin
 from logs_made_b_eff import AVERAGED, averaged_log
+from logs_made_b_eff import steady as links
 from mutator import expanded
 from sessions_made import case, database, each_night, night, nights, session, steady
 
@@ -255,6 +256,25 @@ def test_compare(tmp_path):
     seen = check(decided, "coffeecup compare") | check(refused, "coffeecup compare")
     assert seen == set(documented("coffeecup compare"))
     assert decided["verdicts"][0]["standing"] == "same" and refused["verdicts"] == []
+
+
+def test_compare_parameter(tmp_path):
+    """Of three values, the second one has links of twice the bandwidth, and runs of the third one fail."""
+    for name, link in ("", 1e9), ("--x=1", 1e9), ("--x=2", 2e9):
+        log = averaged_log(ranks=2, methods=AVERAGED, repetitions=1, bandwidth=links(link=link))
+        logs_made.write(tmp_path / f"{name}.jsonl", log)
+    command = ["sh", "-c", f'cp "{tmp_path}/$1.jsonl" log.jsonl', "sh"]
+    done = run("compare", "--parameter=--x=1,2,3", "-o", tmp_path / "runs", "--json", "--", *command)
+    content = json.loads(done.stdout)
+    confirmation = content.pop("confirmation")
+    name = "coffeecup compare --parameter"
+    assert check(content, name) == set(documented(name)) - {"confirmation"}
+    assert {"plan", "runs", "verdicts[].standing"} < check(confirmation, "coffeecup compare")
+    standings = {each["value"]: (each["standing"], each["ratio"] is None) for each in content["values"]}
+    assert standings.pop("1")[0] != "failed"
+    assert standings == {"2": ("the best", False), "3": ("failed", True)}
+    assert content["recommended"] == ["the option --x=2"] and content["metric"] == "b_eff"
+    assert content["runs"] == 3 * 5 + 8 * 3
 
 
 def test_compare_sessions(tmp_path):

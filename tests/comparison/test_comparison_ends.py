@@ -2,6 +2,7 @@
 """Runs of a comparison that hang, and comparisons that are interrupted: everything they started ends, also what does
 not heed SIGTERM or has a process group of its own, and what is measured is kept."""
 
+import errno
 import json
 import os
 import signal
@@ -13,11 +14,12 @@ from types import SimpleNamespace
 
 import logs_made
 import pytest
+from commands import run, said
 from logs_made_b_eff import averaged_log
 
 from coffeecup.postprocess.cli import alternation
 from coffeecup.postprocess.cli.alternation import Alternation, run_until_decided
-from coffeecup.postprocess.comparison.plan import Arm, Plan
+from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
 from coffeecup.postprocess.comparison.result import Run
 
 # A launcher that gives its kernel a process group of its own; the kernel heeds no SIGTERM.
@@ -118,3 +120,42 @@ def test_an_interrupt_ends_the_run_and_keeps_what_is_measured(tmp_path, number):
         assert json.loads(output)["runs"] == 3
         assert not runs_still(kernel)
     assert len((tmp_path / "runs" / "runs.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("options", [["--arm=usual=", "--arm=other=other"], ["--parameter=--x=1,2"]])
+def test_a_second_command_in_a_folder_is_refused_until_the_first_one_ends(tmp_path, options):
+    """A comparison and a search, each as two processes. The first run waits for the file `go`."""
+    logs_made.write(tmp_path / "log.jsonl", averaged_log(ranks=2, repetitions=1))
+    wait = "[ -e go ] || mkdir first || exit 3; until [ -e go ]; do sleep 0.05; done"
+    script = f"cd {tmp_path}; {wait}; cp log.jsonl $OLDPWD"
+    words = ["compare", *options, "-o", tmp_path / "runs", "--", "sh", "-c", script, "sh"]
+    command = [Path(sys.executable).with_name("coffeecup"), *words]
+    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "first").exists():
+        assert first.poll() is None, first.communicate()
+        time.sleep(0.05)
+    held = sorted((tmp_path / "runs").rglob("*"))
+    second = run(*words)
+    assert second.exit_code == 2 and "another `coffeecup compare` runs there" in said(second)
+    assert sorted((tmp_path / "runs").rglob("*")) == held
+    (tmp_path / "go").touch()
+    output, errors = first.communicate()
+    assert first.returncode == 0, errors
+    third = run(*words)
+    assert (third.exit_code, third.stdout) == (0, output)
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    (tmp_path / "results.db").touch()
+    with pytest.raises(PlanError, match="is not empty"), alternation.alone_in(tmp_path, "plan.json"):
+        pass
+
+
+def test_a_file_system_without_locks_is_named(tmp_path, monkeypatch, capsys):
+    def flock(file, operation):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(alternation.fcntl, "flock", flock)
+    with alternation.alone_in(tmp_path / "runs", "plan.json"):
+        pass
+    assert "no lock (Function not implemented): do not start another comparison there" in capsys.readouterr().err
