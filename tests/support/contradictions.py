@@ -20,7 +20,7 @@ from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log, half
 from logs_made_priomark import ALL, cases, metadata_case, priomark_log
 
-STATED = Path(__file__).parents[1] / "logs" / "contradictions.txt"
+LOGS = Path(__file__).parents[1] / "logs"
 GROUPS = ("ring", "random-01", "random-02", "worst", "bisection", "cartesian-2d", "ping")  # two random patterns
 OF_KERNELS = ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io_load")
 
@@ -178,13 +178,20 @@ BY_HAND = [
 ]
 
 
+def stated(name):
+    """(heading, invariant, change, what stands after "=>") of each case of a text file of tests/logs."""
+    heading = ""
+    for line in (LOGS / name).read_text(encoding="utf-8").replace("\n" + 20 * " ", " ").splitlines():
+        if line.startswith("## "):
+            heading = line.removeprefix("## ")
+        elif line and not line.startswith("#"):
+            invariant, case = line.split(maxsplit=1)
+            change, _, more = case.partition(" => ")
+            yield heading, invariant, change.strip(), more
+
+
 def contradictions():
     """(section of the page, log, invariant, change, words of the message) of each case."""
-    for line in STATED.read_text(encoding="utf-8").replace("\n" + 20 * " ", " ").splitlines():
-        if line.startswith("## "):
-            section, log = line.removeprefix("## ").split(": ")
-        elif line:
-            name, stated = line.split(maxsplit=1)
-            change, _, words = stated.partition(" => ")
-            yield section, log, name, edit(change), words
+    for heading, name, change, words in stated("contradictions.txt"):
+        yield *heading.split(": "), name, edit(change), words
     yield from ((*case, "") for case in BY_HAND)

@@ -3,6 +3,7 @@
 
     RECORD.field = 2                              a field of the first record of this kind gets a JSON value
     RECORD{pattern=3}.field *= 1.5                the same of the first one with these fields, multiplied; += adds
+    RECORD.field := 0.5 * other                   a field gets a multiple of another one beside it
     RECORD.list[-1].field, RECORD.list[name=x]    a member by its place, or the first one with this field
     del P, reverse P, repeat P                    a record, a field or a member is left out, reversed, there twice
     append P = 2                                  a member more at the end of a list
@@ -22,7 +23,7 @@ from logs_made import first
 
 EDIT = re.compile(
     r"(?:(?P<verb>del|reverse|repeat|append|insert|move|swap) )?(?P<path>\S+?)"
-    r"(?: (?:with|to) (?P<other>\S+)| (?P<sign>[*+]?=) (?P<value>.*))?"
+    r"(?: (?:with|to) (?P<other>\S+)| (?P<sign>[*+:]?=) (?P<value>.*))?"
 )
 STEP = re.compile(r"\{(?P<of>[^}]*)\}|\.(?P<key>[\w-]+)|\[(?P<place>-?\d+)\]|\[(?P<name>\w+)=(?P<value>[^]]*)\]")
 
@@ -79,6 +80,9 @@ def once(records, parts, path):
             inside[at], other[place] = other[place], inside[at]
         case None, "=":
             inside[at] = value_of(parts["value"])
+        case None, ":=":
+            factor, _, other = parts["value"].partition(" * ")
+            inside[at] = json.loads(factor) * inside[other]
         case None, "*=":
             inside[at] *= json.loads(parts["value"])
         case None, "+=":
@@ -116,15 +120,3 @@ def where(kind, fields, **match):
 
 def option(**options):
     return lambda r: r[0]["options"].update({name.replace("_", "-"): value for name, value in options.items()})
-
-
-def host(**fields):
-    return lambda r: r[0]["hosts"][0].update(fields)
-
-
-def both(*changes):
-    def change(r):
-        for one in changes:
-            one(r)
-
-    return change
