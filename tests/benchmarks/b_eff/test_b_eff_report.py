@@ -65,38 +65,44 @@ def test_same_messages_that_differ_are_noise_and_no_interval(scored, pattern, fa
     [(2, 2, "only noise"), (3, 1, "only noise"), (16, 1, "nothing about a network"), (16, 2, "placement of processes")],
 )
 def test_ratio_of_random_order_to_rings_means_placement_only_where_it_can(tmp_path, ranks, nodes, meaning):
-    path = logs_made.write(tmp_path / "log.jsonl", averaged_log(ranks=ranks, nodes=nodes))
-    assert meaning in meaning_of_ratio(read_log(path))
-    page = report.html(report.items([path]))
-    assert meaning in page and page.count("placement of processes matters") == (meaning == "placement of processes")
+    assert meaning in meaning_of_ratio(read(tmp_path, averaged_log(ranks=ranks, nodes=nodes)))
 
 
 # --- copies in memory -------------------------------------------------------------------------------------------------
 
 
 def beside_copies(scored, nodes, share):
-    """The qualifications of a run whose b_eff at L_max per process is this share of the copies of the second of two
+    """The score of a run whose b_eff at L_max per process is this share of the copies of the second of two
     repetitions; in the first one they take twice as long."""
     records = averaged_log(nodes=nodes, repetitions=2)
     value = 1e6 * scored(records).metrics["b_eff_at_l_max_per_process"].value
     for copy, slower in zip(of_kind(records, "memory_copy"), (2, 1), strict=True):
         copy["seconds"] = nodes * [slower * 4 * MIB / (value / share)]
-    return {q.key: q.text for q in scored(records).qualifications}
+    return scored(records)
+
+
+def slower_than_copies(score):
+    return [q.text for q in score.qualifications if q.key == "slower_than_copies"]
 
 
 def test_messages_that_cost_more_than_two_copies_are_told_on_one_node(scored):
-    assert "slower_than_copies" not in beside_copies(scored, 1, 0.5 * (1 + 1e-6))
-    text = beside_copies(scored, 1, 0.5 * (1 - 1e-6))["slower_than_copies"]
+    assert slower_than_copies(beside_copies(scored, 1, 0.5 * (1 + 1e-6))) == []
+    [text] = slower_than_copies(beside_copies(scored, 1, 0.5 * (1 - 1e-6)))
     low, high, value = map(float, re.search(r"between ([\d.]+) and ([\d.]+) MByte/s. It is ([\d.]+),", text).groups())
     assert (high / low, value / low) == (pytest.approx(2, rel=2e-3), pytest.approx(1, rel=2e-3))
-    assert "slower_than_copies" not in beside_copies(scored, 2, 0.1)
+    assert slower_than_copies(beside_copies(scored, 2, 0.1)) == []
 
 
 @pytest.mark.parametrize(("share", "where"), [(0.49, "below"), (0.51, "within"), (0.99, "within"), (1.01, "above")])
-def test_report_states_the_band_of_messages_inside_a_node(tmp_path, scored, share, where):
-    beside_copies(scored, 1, share)  # leaves its log
-    page = report.html(report.items([tmp_path / "log.jsonl"]))
-    assert f", {where} this band" in page
+def test_report_states_the_band_of_messages_inside_a_node(scored, share, where):
+    [item] = report.items([beside_copies(scored, 1, share).log.path])
+    assert f", {where} this band" in " ".join(item.section["inside"])
+
+
+def test_page_of_a_run_on_one_node_shows_what_its_values_mean_there(tmp_path):
+    page = report.html(report.items([logs_made.write(tmp_path / "log.jsonl", averaged_log(nodes=1))]))
+    assert page.count(" this band") == page.count("nothing about a network") == 1
+    assert "placement of processes matters" not in page
 
 
 def test_spread_of_runs_needs_no_ping_pong(tmp_path, monkeypatch, capsys):

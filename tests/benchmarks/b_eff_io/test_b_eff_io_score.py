@@ -214,7 +214,7 @@ def test_every_metric_is_there_unless_optional(scored):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "logs"), [({}, 2), ({"form": "top-clusters", "scheduled": 600.0}, 1), ({"partitions": (8,)}, 1)]
+    ("options", "logs"), [({"form": "top-clusters", "scheduled": 600.0}, 1), ({"partitions": (8,)}, 2)]
 )
 def test_report_shows_values_patterns_and_published_systems(tmp_path, options, logs):
     log = logs_made.write(tmp_path / "b_eff_io.jsonl", b_eff_io_log(mbyte(BY_HAND), **options))
@@ -265,4 +265,5 @@ def test_report_shows_what_a_node_writes_in_each_pattern(tmp_path):
 @pytest.mark.slow
 def test_log_without_a_score_still_shows_its_figures(tmp_path):
     log = logs_made.write(tmp_path / "b_eff_io.jsonl", changed(b_eff_io_log(), "data_check", wrong_bytes=1))
-    assert "No score" in html(items([log])) and "Bandwidth over chunk size" in html(items([log]))
+    page = html(items([log]))
+    assert "No score" in page and "Bandwidth over chunk size" in page
