@@ -156,17 +156,18 @@ def test_an_acknowledgement_expires_after_its_last_day(broken, known, days, code
     assert bool(lines_of(done, f"acknowledgement expired on {TODAY + timedelta(days=days)}")) is (code == 1)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"since": date(2026, 1, 27)}, {"system": "other"}, {"direction": "better"}, {"where": {"file_system": "home"}}],
-    ids=str,
-)
-def test_an_acknowledgement_that_matches_nothing_is_named(broken, known, change):
+def test_an_acknowledgement_that_matches_nothing_is_named(broken, known):
     [entry] = yaml.safe_load(known.read_text())
-    known.write_text(yaml.safe_dump([entry | change]))
+    others = [
+        {"since": date(2026, 1, 27)},
+        {"system": "other"},
+        {"direction": "better"},
+        {"where": {"file_system": "home"}},
+    ]
+    known.write_text(yaml.safe_dump([entry | change for change in others]))
     done = run("check-history", broken, "--acknowledged", known)
     assert done.exit_code == 1 and lines_of(done, "REGRESSION")
-    assert len(lines_of(done, "acknowledged without an event: ")) == 1
+    assert len(lines_of(done, "acknowledged without an event: ")) == len(others)
 
 
 @pytest.mark.parametrize(("since", "covered"), [(6, False), (7, True), (15, True), (23, True), (24, False)])
