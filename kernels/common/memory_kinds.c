@@ -3,7 +3,6 @@
 #include "memory_kinds.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,61 +10,23 @@
 #include "first_line.h"
 #include "memory.h"
 #include "vendor_calls.h"
+#include "vendor_library.h"
 
-enum { MESSAGE_LENGTH = 512, MOST_LIBRARIES = 8, MOST_DRIVERS = 16, MOST_DEVICES = 64, PAGE = 4096 };
+enum { MESSAGE_LENGTH = 512, MOST_DRIVERS = 16, MOST_DEVICES = 64, PAGE = 4096 };
 
 static char message[MESSAGE_LENGTH];
 
 #define COMPLAIN(...) (snprintf(message, sizeof message, __VA_ARGS__), message)
 
-/* A vendor's runtime library. Its functions are searched when it is opened. */
+/* A vendor's runtime library, and how it is used. */
 struct vendor {
-    const char *prefix;                    /* of the names of its functions */
-    const char *libraries[MOST_LIBRARIES]; /* names, ended by NULL; of versions with the same functions */
-    const char *const *names;              /* of the functions, without the prefix, ended by NULL */
-    void **calls;                          /* their addresses, in the same order */
-    const char *opened;                    /* the library that was loaded; NULL: none yet */
+    struct vendor_library library;
     const char *(*select)(const struct vendor *vendor, int place, struct memory_device *device);
     const char *(*allocate)(const struct vendor *vendor, bool managed, size_t bytes, void **memory);
     void (*release)(const struct vendor *vendor, void *memory);
     const char *(*copy)(const struct vendor *vendor, void *to, const void *from, size_t bytes);
     const char *(*synchronize)(const struct vendor *vendor);
 };
-
-/* --- loading ------------------------------------------------------------------------------------------------------ */
-
-/* First a library that the MPI library has already loaded: two versions in a process would have a context each. */
-static void *load(struct vendor *vendor)
-{
-    static const int modes[] = {RTLD_NOW | RTLD_NOLOAD, RTLD_NOW};
-    for (int m = 0; m < 2; m++)
-        for (const char *const *name = vendor->libraries; *name; name++) {
-            void *library = dlopen(*name, modes[m]);
-            if (library) {
-                vendor->opened = *name;
-                return library;
-            }
-        }
-    return NULL;
-}
-
-static const char *open_vendor(struct vendor *vendor)
-{
-    if (vendor->opened)
-        return NULL;
-    void *library = load(vendor);
-    if (!library)
-        return COMPLAIN("the runtime library %s is not on this node (or not in LD_LIBRARY_PATH): %s",
-                        vendor->libraries[0], dlerror());
-    for (int i = 0; vendor->names[i]; i++) {
-        char name[MESSAGE_LENGTH / 4];
-        snprintf(name, sizeof name, "%s%s", vendor->prefix, vendor->names[i]);
-        vendor->calls[i] = dlsym(library, name);
-        if (!vendor->calls[i])
-            return COMPLAIN("the runtime library %s has no function %s; install a newer version", vendor->opened, name);
-    }
-    return NULL;
-}
 
 /* The kernel of the operating system knows devices by the PCI address in lower case. */
 static int numa_node_of(const char *pci_address)
@@ -78,7 +39,6 @@ static int numa_node_of(const char *pci_address)
 
 /* --- CUDA and HIP ------------------------------------------------------------------------------------------------- */
 
-#define CALL_NAME(name) #name,
 static const char *const runtime_names[] = {RUNTIME_CALLS(CALL_NAME) NULL};
 
 /* dlsym() gives addresses of objects */
@@ -89,14 +49,15 @@ static union {
 
 static const struct runtime_calls *runtime(const struct vendor *vendor)
 {
-    return (const struct runtime_calls *)vendor->calls;
+    return (const struct runtime_calls *)vendor->library.calls;
 }
 
 static const char *runtime_error(const struct vendor *vendor, const char *call, unsigned result)
 {
     if (result == 0)
         return NULL;
-    return COMPLAIN("%s%s: %s (error %u)", vendor->prefix, call, runtime(vendor)->GetErrorString(result), result);
+    return COMPLAIN("%s%s: %s (error %u)", vendor->library.prefix, call, runtime(vendor)->GetErrorString(result),
+                    result);
 }
 
 #define RUNTIME(vendor, name, ...) runtime_error(vendor, #name, runtime(vendor)->name(__VA_ARGS__))
@@ -107,7 +68,7 @@ static const char *runtime_select(const struct vendor *vendor, int place, struct
     size_t available, total = 0;
     const char *problem = RUNTIME(vendor, GetDeviceCount, &count);
     if (!problem && count < 1)
-        return COMPLAIN("%sGetDeviceCount: no device", vendor->prefix);
+        return COMPLAIN("%sGetDeviceCount: no device", vendor->library.prefix);
     if (!problem)
         problem = RUNTIME(vendor, SetDevice, place % count);
     if (!problem)
@@ -246,25 +207,29 @@ static const char *ze_synchronize(const struct vendor *vendor)
 
 /* --- the tables --------------------------------------------------------------------------------------------------- */
 
-#define OF_RUNTIME(calls_)                                                                                     \
-    .names = runtime_names, .calls = (calls_).address, .select = runtime_select, .allocate = runtime_allocate, \
-    .release = runtime_free, .copy = runtime_copy, .synchronize = runtime_synchronize
+#define OF_RUNTIME                                                                                         \
+    .select = runtime_select, .allocate = runtime_allocate, .release = runtime_free, .copy = runtime_copy, \
+    .synchronize = runtime_synchronize
 
-static struct vendor cuda = {.prefix = "cuda",
-                             .libraries = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"},
-                             OF_RUNTIME(cuda_calls)};
-static struct vendor hip = {.prefix = "hip",
-                            .libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
-                            OF_RUNTIME(hip_calls)};
-static struct vendor level_zero = {.prefix = "ze",
-                                   .libraries = {"libze_loader.so.1", "libze_loader.so"},
-                                   .names = level_zero_names,
-                                   .calls = ze.address,
-                                   .select = ze_select,
-                                   .allocate = ze_allocate,
-                                   .release = ze_free,
-                                   .copy = ze_copy,
-                                   .synchronize = ze_synchronize};
+static struct vendor cuda = {.library = {"cuda",
+                                         {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"},
+                                         runtime_names,
+                                         cuda_calls.address,
+                                         NULL},
+                             OF_RUNTIME};
+static struct vendor hip = {.library = {"hip",
+                                        {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
+                                        runtime_names,
+                                        hip_calls.address,
+                                        NULL},
+                            OF_RUNTIME};
+static struct vendor level_zero = {
+    .library = {"ze", {"libze_loader.so.1", "libze_loader.so"}, level_zero_names, ze.address, NULL},
+    .select = ze_select,
+    .allocate = ze_allocate,
+    .release = ze_free,
+    .copy = ze_copy,
+    .synchronize = ze_synchronize};
 
 const struct memory_kind memory_kinds[MEMORY_KINDS + 1] = {
     {"host", NULL, false},
@@ -279,7 +244,7 @@ const struct memory_kind memory_kinds[MEMORY_KINDS + 1] = {
 const char *memory_open(int kind, int place, struct memory_device *device, const char **library)
 {
     struct vendor *vendor = memory_kinds[kind].vendor;
-    const char *problem = open_vendor(vendor);
+    const char *problem = vendor_library_open(&vendor->library);
     if (problem)
         return problem;
     problem = vendor->select(vendor, place, device);
@@ -288,7 +253,7 @@ const char *memory_open(int kind, int place, struct memory_device *device, const
     for (char *c = device->pci_address; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     device->numa_node = numa_node_of(device->pci_address);
-    *library = vendor->opened;
+    *library = vendor->library.opened;
     return NULL;
 }
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MEMORY_HOST, MEMORY_KINDS = 7, PCI_ADDRESS_LENGTH = 32, NO_NUMA_NODE = -1 };
+enum { MEMORY_HOST, MEMORY_CUDA, MEMORY_KINDS = 7, PCI_ADDRESS_LENGTH = 32, NO_NUMA_NODE = -1 };
 struct memory_kind {
     const char *name;
     struct vendor *vendor; /* NULL: the host */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of the vendors' runtime libraries that memory_kinds.c calls, declared as in the vendors' headers, which
- * are not required to build. A test compiles these declarations together with the vendors' headers. Enumerations are
- * `unsigned`, as compilers represent them. */
+/* The functions of the vendors' libraries that are called, declared as in the vendors' headers, which are not required
+ * to build. A test compiles these declarations together with the vendors' headers. Enumerations are `unsigned`, as
+ * compilers represent them. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The runtimes of CUDA and HIP: the same functions, whose names begin with `cuda` or `hip`. */
 typedef unsigned (*runtime_GetDeviceCount)(int *count);
@@ -147,6 +148,46 @@ typedef signed char (*ucx_context_query)(ucx_context context, struct ucx_attribu
 typedef void (*ucx_cleanup)(ucx_context context);
 #define UCX_CALLS(F) F(init_version) F(context_query) F(cleanup)
 
+/* cuFile: GPUDirect Storage of NVIDIA. */
+#ifndef __CUFILE_H_
+typedef struct {
+    unsigned err, cu_err; /* of cuFile, and of the driver of CUDA */
+} CUfileError_t;
+typedef void *CUfileHandle_t;
+typedef struct {
+    unsigned type;
+    union {
+        int fd;
+        void *handle;
+    } handle;
+    const void *fs_ops;
+} CUfileDescr_t;
+typedef struct {
+    struct {
+        unsigned major_version, minor_version;
+        size_t poll_thresh_size, max_direct_io_size;
+        unsigned dstatusflags, dcontrolflags; /* a bit for each */
+    } nvfs;
+    unsigned fflags, max_device_cache_size, per_buffer_cache_size, max_device_pinned_mem_size, max_batch_io_size,
+        max_batch_io_timeout_msecs;
+} CUfileDrvProps_t;
+enum { CU_FILE_HANDLE_TYPE_OPAQUE_FD = 1, CU_FILE_ALLOW_COMPAT_MODE = 1 };
+#endif
+typedef CUfileError_t (*cufile_DriverOpen)(void);
+typedef CUfileError_t (*cufile_DriverGetProperties)(CUfileDrvProps_t *properties);
+typedef CUfileError_t (*cufile_HandleRegister)(CUfileHandle_t *handle, CUfileDescr_t *description);
+typedef void (*cufile_HandleDeregister)(CUfileHandle_t handle);
+typedef CUfileError_t (*cufile_BufRegister)(const void *memory, size_t bytes, int flags);
+typedef CUfileError_t (*cufile_BufDeregister)(const void *memory);
+typedef ssize_t (*cufile_Read)(CUfileHandle_t handle, void *memory, size_t bytes, off_t offset, off_t memory_offset);
+typedef ssize_t (*cufile_Write)(CUfileHandle_t handle, const void *memory, size_t bytes, off_t offset,
+                                off_t memory_offset);
+#define CUFILE_CALLS(F)    \
+    F(DriverOpen)          \
+    F(DriverGetProperties) \
+    F(HandleRegister)      \
+    F(HandleDeregister) F(BufRegister) F(BufDeregister) F(Read) F(Write)
+
 /* Pointers to the functions of each list, in its order. */
 #define RUNTIME_POINTER(name) runtime_##name name;
 struct runtime_calls {
@@ -159,4 +200,8 @@ struct level_zero_calls {
 #define UCX_POINTER(name) ucx_##name name;
 struct ucx_calls {
     UCX_CALLS(UCX_POINTER)
+};
+#define CUFILE_POINTER(name) cufile_##name name;
+struct cufile_calls {
+    CUFILE_CALLS(CUFILE_POINTER)
 };

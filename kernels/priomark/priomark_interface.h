@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { PRIOMARK_INTERFACE = 5, PRIOMARK_PATH_BYTES = 4096 };
+enum { PRIOMARK_INTERFACE = 6, PRIOMARK_PATH_BYTES = 4096 };
 
 enum priomark_operation { PRIOMARK_READ, PRIOMARK_WRITE, PRIOMARK_OPERATIONS };
 
@@ -66,6 +66,10 @@ struct priomark_interface {
     void (*sync)(struct priomark_file *file);
     void (*close)(struct priomark_file *file);
 
+    /* Optional, for data that is not in memory of the host: copies what the next write takes from `data`, or what the
+     * last read delivered to it. Not measured. An interface with it has no start(). */
+    void (*stage)(struct priomark_file *file, enum priomark_operation operation, char *data, int64_t bytes);
+
     /* Optional; all three are required for `async`. Start a transfer, which may block; test it; wait for it, if the
      * test has not returned true yet. */
     void (*start)(struct priomark_file *file, enum priomark_operation operation, char *data, int64_t bytes,
@@ -84,8 +88,8 @@ struct priomark_interface {
     const char *(*evict)(const struct priomark_file *file);
     int64_t (*stored_bytes)(const struct priomark_file *file);
 
-    /* Optional. The reason why this system does not support the interface, or NULL; and a text for the log, such as the
-     * version of a library and its settings. */
+    /* Optional. The reason why this system does not support the interface, or NULL (collective); and a text for the
+     * log, such as the version of a library and its settings. */
     const char *(*why_not)(void);
     const char *(*properties)(void);
 

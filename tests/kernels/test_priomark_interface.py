@@ -95,7 +95,7 @@ static void write_block(priomark_file *, const char *, int64_t, int64_t) { }
 static void nothing(priomark_file *) { }
 const priomark_interface priomark_interface = {PRIOMARK_INTERFACE, "plus", "in C++", PRIOMARK_BANDWIDTH, false, false,
     false, false, open_file, read_block, write_block, nothing, nothing, nullptr, nullptr, nullptr, nullptr, nullptr,
-    nullptr, nullptr, nullptr, nullptr, nullptr, false};
+    nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, false};
 """
     (tmp_path / "plus.cc").write_text(source.replace("const priomark_interface p", "const struct priomark_interface p"))
     flags = ["-std=c++11", *STRICT[1:], f"-I{build.folder}"]
@@ -152,13 +152,13 @@ const struct priomark_interface priomark_interface = {.version = VERSION, .name 
     .open = open_file, .read = read_block, .write = write_block, .sync = SYNC, .close = nothing, .finish = FINISH,
     .why_not = why_not};
 """  # noqa: E501
-VALID = {"VERSION": "5", "SYNC": "nothing", "FINISH": "0", "WHY_NOT": "0"}
+VALID = {"VERSION": "6", "SYNC": "nothing", "FINISH": "0", "WHY_NOT": "0"}
 
 
 @pytest.mark.parametrize(
     "change, said",
     [
-        ({"VERSION": "1"}, "built for version 1 of priomark_interface.h, this program has 5; rebuild it"),
+        ({"VERSION": "1"}, "built for version 1 of priomark_interface.h, this program has 6; rebuild it"),
         ({"SYNC": "0"}, "its table lacks a summary, open, read, write, sync or close"),
         ({"FINISH": "nothing"}, "only some of start, done and finish"),
         ({"WHY_NOT": '"no device"'}, "cannot be used: no device"),

@@ -55,7 +55,7 @@ def test_kernels_of_another_mpi_have_the_libraries_that_were_built_for_it(mpich,
     good(run(mpich, tmp_path, workload, 2))
     done = run(mpich, tmp_path, '\nsingle_file = { methods = "pnetcdf"; };')  # Debian's is for Open MPI
     assert done.returncode == 2 and "workload.cfg:2: methods: 'pnetcdf' is not known" in error(done)
-    assert "valid in this build are posix, posix-direct, hdf5-collective, hdf5, s3, or interfaces in" in error(done)
+    assert "in this build are posix, posix-direct, cufile, hdf5-collective, hdf5, s3, or interfaces in" in error(done)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The declarations in kernels/common/vendor_calls.h against the vendors' own headers, and the kernel with the runtime
-library of CUDA on a machine without a device."""
+"""The declarations in kernels/common/vendor_calls.h against the vendors' own headers, and kernels with the libraries of
+CUDA and cuFile on a machine without a device."""
 
 import ctypes.util
 import sysconfig
 from pathlib import Path
 
+import priomark_runs
 import pytest
 from accelerators import run_in_memory
 from builds import ROOT
-from kernel_runs import good, run
+from kernel_runs import error, good, run
 
 COMMON = ROOT / "kernels" / "common"
 NVIDIA = Path(sysconfig.get_paths()["purelib"], "nvidia")
@@ -61,22 +62,38 @@ CONSTANTS = [f"ZE_STRUCTURE_TYPE_{name}" for name in (*STYPES.split(), "PCI_EXT_
 CONSTANTS += ["ZE_INIT_FLAG_GPU_ONLY", "ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS"]
 
 
-def test_level_zero_declarations_are_the_vendors(tmp_path):
+CUFILE_STRUCTURES = {
+    "CUfileError_t": "err cu_err",
+    "CUfileDescr_t": "type handle.fd fs_ops",
+    "CUfileDrvProps_t": "nvfs.major_version nvfs.minor_version nvfs.dcontrolflags max_batch_io_timeout_msecs",
+}
+CUFILE_CONSTANTS = ["CU_FILE_HANDLE_TYPE_OPAQUE_FD", "CU_FILE_ALLOW_COMPAT_MODE"]
+
+
+def same_declarations(tmp_path, folder, vendor, calls, structures, constants):
     """Functions by the compiler; the layout of structures and the values of constants by a program that prints them,
-    built with each of the headers."""
-    folder = header("level_zero/ze_api.h", Path("/usr/include"))
-    vendor, ours = "#include <level_zero/ze_api.h>\n", '#include "vendor_calls.h"\n'
-    functions = (
-        f"{vendor}{ours}#define CALL(name) ze_##name\n#define PREFIX(name) ze##name\n{ASSIGN}LEVEL_ZERO_CALLS(ASSIGN)\n"
-    )
-    compiled(tmp_path, functions, f"-I{folder}", "-c")
-    values = [f"sizeof({name})" for name in STRUCTURES]
-    values += [f"offsetof({name}, {field})" for name, fields in STRUCTURES.items() for field in fields.split()]
-    values += CONSTANTS
+    built with each of the headers. `calls` are the lines that declare an assignment of each function."""
+    ours = '#include "vendor_calls.h"\n'
+    compiled(tmp_path, f"{vendor}{ours}{calls}", f"-I{folder}", "-c")
+    values = [f"sizeof({name})" for name in structures]
+    values += [f"offsetof({name}, {field})" for name, fields in structures.items() for field in fields.split()]
+    values += constants
     prints = "".join(f'    printf("{value} %ld\\n", (long){value});\n' for value in values)
     program = f"#include <stddef.h>\n#include <stdio.h>\nint main(void)\n{{\n{prints}    return 0;\n}}\n"
     printed = [run([compiled(tmp_path, text + program, f"-I{folder}")]).stdout for text in (vendor, ours)]
     assert printed[0] == printed[1] and printed[0].count("\n") == len(values)
+
+
+def test_level_zero_declarations_are_the_vendors(tmp_path):
+    folder = header("level_zero/ze_api.h", Path("/usr/include"))
+    calls = f"#define CALL(name) ze_##name\n#define PREFIX(name) ze##name\n{ASSIGN}LEVEL_ZERO_CALLS(ASSIGN)\n"
+    same_declarations(tmp_path, folder, "#include <level_zero/ze_api.h>\n", calls, STRUCTURES, CONSTANTS)
+
+
+def test_cufile_declarations_are_the_vendors(tmp_path):
+    folder = header("cufile.h", *NVIDIA.glob("cu*/include"), Path("/usr/local/cuda/include"))
+    calls = f"#define CALL(name) cufile_##name\n#define PREFIX(name) cuFile##name\n{ASSIGN}CUFILE_CALLS(ASSIGN)\n"
+    same_declarations(tmp_path, folder, "#include <cufile.h>\n", calls, CUFILE_STRUCTURES, CUFILE_CONSTANTS)
 
 
 def test_cuda_runtime_without_a_device_gives_its_own_error_in_one_line(openmpi, tmp_path):
@@ -89,6 +106,17 @@ def test_cuda_runtime_without_a_device_gives_its_own_error_in_one_line(openmpi, 
     [line] = [line for line in done.stderr.splitlines() if "error:" in line]
     old = "CUDA driver version is insufficient for CUDA runtime version (error 35)"
     assert f"--memory cuda: cudaGetDeviceCount: {old}" in line
+
+
+def test_real_cufile_without_a_device_is_refused_in_one_line(openmpi, tmp_path):
+    """It has all functions; the first that is called is one of CUDA, because cuFile waits for a driver without end."""
+    folder = header("libcufile.so.0", *NVIDIA.glob("cu*/lib"))
+    if Path("/proc/driver/nvidia").exists():
+        pytest.skip("this machine has a driver of CUDA")
+    workload = 'single_file = { process_size = "16KiB"; methods = "cufile"; };'
+    done = priomark_runs.run(openmpi, tmp_path, workload, 2, env={"LD_LIBRARY_PATH": folder})
+    assert done.returncode == 2 and priomark_runs.leftovers(tmp_path) == []
+    assert "cudaGetDeviceCount: CUDA driver version is insufficient" in error(done) and "gdscheck -p" in error(done)
 
 
 UCX = """#include <stddef.h>

@@ -87,6 +87,13 @@ void file_verify_block(const struct priomark_file *file, const char *data, int64
 
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
+/* Between the buffer of a request and the memory that the interface transfers. */
+static void stage(struct priomark_file *file, enum priomark_operation operation, char *data, int64_t bytes)
+{
+    if (file->interface->stage)
+        file->interface->stage(file, operation, data, bytes);
+}
+
 static inline void timed_request(struct priomark_file *file, enum priomark_operation operation, char *data,
                                  int64_t offset)
 {
@@ -98,14 +105,26 @@ static inline void timed_request(struct priomark_file *file, enum priomark_opera
     priomark_request(file->run, operation, file->block_bytes, priomark_now() - before);
 }
 
-/* A latency is that of the call alone. The number of a block at its beginning prevents deduplication by the storage. */
+/* The number of a block at its beginning prevents deduplication by the storage. */
+static void mark_block(struct priomark_file *file, char *data, int64_t block)
+{
+    const int64_t bytes = file->block_bytes < (int64_t)sizeof block ? file->block_bytes : (int64_t)sizeof block;
+    memcpy(data, &block, (size_t)bytes);
+    if (!file->interface->stage)
+        return;
+    host_pause(file->run);
+    stage(file, PRIOMARK_WRITE, data, bytes);
+    host_resume(file->run);
+}
+
+/* A latency is that of the call alone. */
 static void timed_requests(struct priomark_file *file, struct order *order, char *data)
 {
     int64_t block;
     enum priomark_operation operation;
     while (order_next(order, &block, &operation)) {
         if (operation == PRIOMARK_WRITE)
-            memcpy(data, &block, file->block_bytes < (int64_t)sizeof block ? (size_t)file->block_bytes : sizeof block);
+            mark_block(file, data, block);
         timed_request(file, operation, data, block_offset(file, block));
     }
 }
@@ -121,11 +140,14 @@ static void checked_requests(struct priomark_file *file, struct order *order, ch
             memset(data, 0, (size_t)file->block_bytes);
         else
             file_fill_block(file, data, block, REWRITTEN);
+        stage(file, PRIOMARK_WRITE, data, file->block_bytes);
         host_resume(file->run);
         timed_request(file, operation, data, block_offset(file, block));
         host_pause(file->run);
-        if (operation == PRIOMARK_READ)
+        if (operation == PRIOMARK_READ) {
+            stage(file, PRIOMARK_READ, data, file->block_bytes);
             file_verify_block(file, data, block, PREPARED);
+        }
         host_resume(file->run);
     }
 }
@@ -140,7 +162,9 @@ static void verify_all(struct priomark_file *file, const struct priomark_case *n
     priomark_barrier(file->run);
     while (order_next(&order, &block, &operation)) {
         memset(data, 0, (size_t)file->block_bytes);
+        stage(file, PRIOMARK_WRITE, data, file->block_bytes);
         file->interface->read(file, data, file->block_bytes, block_offset(file, block));
+        stage(file, PRIOMARK_READ, data, file->block_bytes);
         peers_progress(block, UNKNOWN_OFFSET);
         file_verify_block(file, data, block, operation == PRIOMARK_WRITE ? REWRITTEN : PREPARED);
     }
@@ -217,6 +241,7 @@ static void write_blocks(struct priomark_file *file, char *data)
     for (int64_t block = 0; block < file->blocks; block++) {
         peers_progress(block, UNKNOWN_OFFSET);
         file_fill_block(file, data, block, PREPARED);
+        stage(file, PRIOMARK_WRITE, data, file->block_bytes);
         file->interface->write(file, data, file->block_bytes, block_offset(file, block));
     }
 }
@@ -332,6 +357,7 @@ void measure_blocks(struct priomark *run, const struct priomark_case *now)
     priomark_barrier(run);
     file->reads_only = order.reads_left == order.blocks;
     file_open(file, pattern->creates);
+    stage(file, PRIOMARK_WRITE, data, file->block_bytes);
     if (!is_file && run->workload->check)
         write_blocks(file, data);
     measure_requests(file, order, data);

@@ -68,7 +68,7 @@ static const char *fault_of(const struct priomark_interface *interface, const ch
         return "its table has only some of start, done and finish";
     if ((unsigned)interface->figure > PRIOMARK_LATENCY)
         return "its table has an unknown figure";
-    return interface->why_not ? interface->why_not() : NULL;
+    return NULL;
 }
 
 static bool has_hint(const struct interfaces *interfaces, const char *name)
@@ -145,6 +145,12 @@ void interface_list_included(char *list, size_t bytes)
     globfree(&found);
 }
 
+static void explain(const struct loaded *loaded, const char *fault, char *reason, size_t reason_bytes)
+{
+    if (fault)
+        snprintf(reason, reason_bytes, "'%.300s' cannot be used: %.600s", loaded->path, fault);
+}
+
 static void load(struct loaded *loaded, const char *directory, const char *name, char *reason, size_t reason_bytes)
 {
     char path[PATH_MAX];
@@ -159,9 +165,8 @@ static void load(struct loaded *loaded, const char *directory, const char *name,
     snprintf(loaded->path, sizeof loaded->path, "%s", absolute);
     free(absolute);
     loaded->interface = dlsym(library, "priomark_interface");
-    const char *fault = loaded->interface ? fault_of(loaded->interface, name) : "it defines no priomark_interface";
-    if (fault)
-        snprintf(reason, reason_bytes, "'%.300s' cannot be used: %.600s", path, fault);
+    explain(loaded, loaded->interface ? fault_of(loaded->interface, name) : "it defines no priomark_interface", reason,
+            reason_bytes);
 }
 
 const struct priomark_interface *interface_load(struct interfaces *interfaces, const char *name, char *reason,
@@ -181,6 +186,10 @@ const struct priomark_interface *interface_load(struct interfaces *interfaces, c
     if (memcmp(first, loaded->sha256, sizeof first) != 0)
         snprintf(reason, reason_bytes,
                  "'%.300s' is another file than on the first process; install one file on all nodes", loaded->path);
+    if (agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes) != NO_RANK)
+        return NULL;
+    if (loaded->interface->why_not)
+        explain(loaded, loaded->interface->why_not(), reason, reason_bytes);
     if (agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes) != NO_RANK)
         return NULL;
     interfaces->count++;

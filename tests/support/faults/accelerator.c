@@ -72,6 +72,11 @@ int standin_is_device(const char *address)
     return 0;
 }
 
+int standin_device(void)
+{
+    return device;
+}
+
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static int allocate(void **memory, size_t bytes)

@@ -12,3 +12,6 @@ void standin_enter(void);
 void standin_leave(void);
 
 int standin_is_device(const char *address);
+
+/* The number of the device that the process selected. */
+int standin_device(void);

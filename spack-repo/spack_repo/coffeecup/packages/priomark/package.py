@@ -25,6 +25,7 @@ class Priomark(KernelPackage):
     variant("pnetcdf", default=False, when="+mpiio", description="PnetCDF as an interface")
     variant("netcdf", default=False, when="+mpiio", description="Parallel netCDF-4 as an interface")
     variant("s3", default=False, when="+mpiio", description="Objects of an S3 server as an interface")
+    variant("cufile", default=False, when="+mpiio", description="GPUDirect Storage by NVIDIA's cuFile as an interface")
 
     depends_on("mpi@3:", when="+mpi")
     depends_on("libconfig")
@@ -34,9 +35,10 @@ class Priomark(KernelPackage):
     depends_on("parallel-netcdf", when="+pnetcdf")
     depends_on("netcdf-c@4.9:+mpi", when="+netcdf")
     depends_on("curl@7.87:", when="+s3")
+    depends_on("cuda@11.4:", type="run", when="+cufile")
 
     def cmake_args(self):
-        libraries = ("hdf5", "pnetcdf", "netcdf", "s3")
+        libraries = ("hdf5", "pnetcdf", "netcdf", "s3", "cufile")
         return [
             *super().cmake_args(),
             self.define_from_variant("COFFEECUP_MPI", "mpi"),
@@ -45,6 +47,13 @@ class Priomark(KernelPackage):
             self.define_from_variant("COFFEECUP_URING", "uring"),
             self.define("COFFEECUP_INTERFACES", [name for name in libraries if self.spec.satisfies(f"+{name}")]),
         ]
+
+    def setup_run_environment(self, env):
+        """Its libraries are loaded where a workload names cufile; they are in no path of the program."""
+        if self.spec.satisfies("+cufile"):
+            found = find_libraries(["libcudart", "libcufile"], self.spec["cuda"].prefix, shared=True)
+            for folder in found.directories:
+                env.prepend_path("LD_LIBRARY_PATH", folder)
 
     def test_small_workload(self):
         """a small workload, on two processes where there is MPI, ends with a complete log"""
