@@ -3,10 +3,10 @@
  * transfers are collective. A file of one process has the MPI-IO driver as well: it is the one whose flush reaches
  * storage. */
 #include <hdf5.h>
-#include <mpi.h>
-#include <priomark_interface.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "library.h"
 
 enum { LEAST_ALIGNED = 4096 }; /* bytes: data, but not metadata */
 
@@ -48,10 +48,7 @@ static hid_t access_list(struct priomark_file *file)
 /* Its space is allocated when it is created, as parallel HDF5 requires it, and is not filled. */
 static hid_t create_data(struct priomark_file *file, hid_t in)
 {
-    int processes;
-    MPI_Comm_size(*(const MPI_Comm *)file->communicator, &processes);
-    const int64_t all = processes * file->blocks * file->block_bytes;
-    const hsize_t bytes = (hsize_t)all;
+    const hsize_t bytes = (hsize_t)data_bytes(file);
     const hsize_t chunk = (hsize_t)priomark_hint(file, "chunk");
     const hid_t space = check(file, H5Screate_simple(1, &bytes, NULL), "create");
     const hid_t list = check(file, H5Pcreate(H5P_DATASET_CREATE), "create");
@@ -138,15 +135,5 @@ static const char *properties(void)
 static const char *const hints[] = {"alignment", "chunk", "collective_metadata", NULL};
 
 const struct priomark_interface priomark_interface = {
-    .version = PRIOMARK_INTERFACE,
-    .name = COLLECTIVE ? "hdf5-collective" : "hdf5",
-    .summary = "a dataset of bytes in a file of parallel HDF5",
-    .collective = COLLECTIVE,
-    .open = open_file,
-    .read = read_block,
-    .write = write_block,
-    .sync = sync_file,
-    .close = close_file,
-    .properties = properties,
-    .hints = hints,
+    LIBRARY(hdf5, "a dataset of bytes in a file of parallel HDF5"),
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parallel netCDF-4: the data of all processes is one variable of bytes, and a block is a part of it. With COLLECTIVE,
  * transfers are collective. */
-#include <mpi.h>
 #include <netcdf.h>
 #include <netcdf_par.h>
-#include <priomark_interface.h>
 #include <string.h>
+
+#include "library.h"
 
 /* The number of the only variable, and the bytes from which an object is aligned: data, but not metadata. */
 enum { DATA, LEAST_ALIGNED = 4096 };
@@ -19,9 +19,8 @@ static void check(const struct priomark_file *file, int error, const char *what)
 /* Without NC_NOFILL, the library would write everything twice. */
 static void define_data(struct priomark_file *file)
 {
-    int processes, dimension, data;
-    MPI_Comm_size(*(const MPI_Comm *)file->communicator, &processes);
-    const size_t bytes = (size_t)(processes * file->blocks * file->block_bytes);
+    int dimension, data;
+    const size_t bytes = (size_t)data_bytes(file);
     const size_t chunk = (size_t)priomark_hint(file, "chunk");
     check(file, nc_def_dim(file->descriptor, "byte", bytes, &dimension), "create");
     check(file, nc_def_var(file->descriptor, "data", NC_UBYTE, 1, &dimension, &data), "create");
@@ -85,15 +84,5 @@ static const char *properties(void)
 static const char *const hints[] = {"alignment", "chunk", NULL};
 
 const struct priomark_interface priomark_interface = {
-    .version = PRIOMARK_INTERFACE,
-    .name = COLLECTIVE ? "netcdf-collective" : "netcdf",
-    .summary = "a variable of bytes in a file of parallel netCDF-4",
-    .collective = COLLECTIVE,
-    .open = open_file,
-    .read = read_block,
-    .write = write_block,
-    .sync = sync_file,
-    .close = close_file,
-    .properties = properties,
-    .hints = hints,
+    LIBRARY(netcdf, "a variable of bytes in a file of parallel netCDF-4"),
 };

@@ -3,10 +3,10 @@
  * it. With COLLECTIVE, transfers are collective. Without it, they can also be posted (nonblocking): the library moves
  * the data when it waits for them. */
 #include <inttypes.h>
-#include <mpi.h>
 #include <pnetcdf.h>
-#include <priomark_interface.h>
 #include <stdio.h>
+
+#include "library.h"
 
 /* The file has one variable, whose number is 0. */
 enum { DATA };
@@ -21,10 +21,8 @@ static void check(const struct priomark_file *file, int error, const char *what)
 
 static void define_data(struct priomark_file *file)
 {
-    int processes, dimension, data;
-    MPI_Comm_size(*(const MPI_Comm *)file->communicator, &processes);
-    check(file, ncmpi_def_dim(file->descriptor, "byte", processes * file->blocks * file->block_bytes, &dimension),
-          "create");
+    int dimension, data;
+    check(file, ncmpi_def_dim(file->descriptor, "byte", data_bytes(file), &dimension), "create");
     check(file, ncmpi_def_var(file->descriptor, "data", NC_UBYTE, 1, &dimension, &data), "create");
     check(file, ncmpi_enddef(file->descriptor), "create");
 }
@@ -115,18 +113,8 @@ static const char *properties(void)
 static const char *const hints[] = {"alignment", NULL};
 
 const struct priomark_interface priomark_interface = {
-    .version = PRIOMARK_INTERFACE,
-    .name = COLLECTIVE ? "pnetcdf-collective" : "pnetcdf",
-    .summary = "a variable of bytes in a file of PnetCDF",
-    .collective = COLLECTIVE,
-    .open = open_file,
-    .read = read_block,
-    .write = write_block,
-    .sync = sync_file,
-    .close = close_file,
+    LIBRARY(pnetcdf, "a variable of bytes in a file of PnetCDF"),
     .start = COLLECTIVE ? NULL : start_transfer,
     .done = COLLECTIVE ? NULL : done,
     .finish = COLLECTIVE ? NULL : finish,
-    .properties = properties,
-    .hints = hints,
 };
