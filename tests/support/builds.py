@@ -171,14 +171,18 @@ def held(path, kind=fcntl.LOCK_EX):
 
 def install_kernels(name, *options, around=()):
     """The folder where kernels that were built with these options of CMake are installed; `around` comes before each
-    command."""
+    command. Of the processes of one run of pytest, only the first builds them."""
     if os.environ.get("COFFEECUP_COVERAGE"):  # make coverage
         name, options = f"{name}-coverage", (*options, "-DCOFFEECUP_COVERAGE=ON")
     folder = ROOT / "build" / name
     usual = [f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_BENCHMARKS=all", "-DCOFFEECUP_TESTS=OFF"]
     configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, *usual, *options]
     env = os.environ | {"CCACHE_BASEDIR": str(ROOT)}  # shared with builds of copies of the tree
+    built, test_run = folder / "test_run", os.environ.get("PYTEST_XDIST_TESTRUNUID")
     with held(folder.with_suffix(".lock")):
+        if test_run and built.exists() and built.read_text() == test_run:
+            return folder / "install"
         for command in (configure, ["cmake", "--build", folder, "--parallel", "2"], ["cmake", "--install", folder]):
             good(run([*around, *command], timeout=None, env=env))
+        built.write_text(test_run or "")
     return folder / "install"
