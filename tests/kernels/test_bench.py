@@ -9,14 +9,15 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import bench
+import bench_ftio
 import comparison
 import kernel_runs
 import logs_made
 import numpy as np
 import pytest
-from bench_ftio import smallest_input
 from builds import ROOT, compiled, executable
 from comparison import (
     Comparison,
@@ -49,7 +50,7 @@ print(json.dumps(seconds))
 
 
 @pytest.fixture
-def bench_ftio(tmp_path):
+def ftio_beside(tmp_path, monkeypatch, capfd):
     """Runs bench_ftio.py on a kernel that leaves a made log, beside a peer that is this script."""
 
     log = logs_made.write(tmp_path / "made.jsonl", ftio_log(ranks=2, repetitions=1))
@@ -62,7 +63,12 @@ def bench_ftio(tmp_path):
             PEER.format(python=sys.executable, runs=tmp_path / "runs", seconds=KERNEL_SECONDS, script=script),
         )
         where = f"--build {tmp_path}/build --mpirun {tmp_path}/mpirun --directory {tmp_path} --input 4".split()
-        return kernel_runs.run([sys.executable, ROOT / "kernels/tests/bench_ftio.py", *where, *ANY_LOAD, *options])
+        monkeypatch.setattr(sys, "argv", ["bench_ftio.py", *where, *ANY_LOAD, *options])
+        try:
+            code = bench_ftio.main()
+        except SystemExit as refused:
+            code = refused.code
+        return SimpleNamespace(returncode=code, **capfd.readouterr()._asdict())
 
     return run
 
@@ -83,27 +89,27 @@ def times(factor):
     ("factor", "code", "verdict", "ratio"),
     [(2, 0, "as fast", 2.0), (0.5, 1, "slower", 0.5), ("[0.3, 0.7, 1.5, 3][run % 4]", 1, "cannot tell", None)],
 )
-def test_verdict_and_exit_code_follow_the_speed_of_the_peer(bench_ftio, factor, code, verdict, ratio):
-    done = bench_ftio(times(factor))
-    assert done.returncode == code, done.stderr
-    assert done.stdout.splitlines()[-1].startswith(f"ftio --input 4 beside bare loop: {verdict}")
+def test_verdict_and_exit_code_follow_the_speed_of_the_peer(ftio_beside, factor, code, verdict, ratio):
+    done = ftio_beside(times(factor))
+    assert done.returncode == code, done.err
+    assert done.out.splitlines()[-1].startswith(f"ftio --input 4 beside bare loop: {verdict}")
     cases = ["all cases", *(f"I/O of {stage}" for stage in STAGES), "transforms"]
-    assert ratio is None or table(done.stdout) == dict.fromkeys(cases, ratio)
+    assert ratio is None or table(done.out) == dict.fromkeys(cases, ratio)
 
 
-def test_one_case_in_which_the_peer_is_faster_fails_the_comparison(bench_ftio):
-    done = bench_ftio("seconds['transpose'] *= 0.9")
-    assert done.returncode == 1, done.stderr
-    assert table(done.stdout)["I/O of transpose"] == 0.9 and table(done.stdout)["I/O of verify"] == 1.0
-    assert table(done.stdout)["all cases"] == round(0.9 ** (1 / 7), 3)
-    assert re.search(r"I/O of transpose .*slower$", done.stdout, re.MULTILINE)
+def test_one_case_in_which_the_peer_is_faster_fails_the_comparison(ftio_beside):
+    done = ftio_beside("seconds['transpose'] *= 0.9")
+    assert done.returncode == 1, done.err
+    assert table(done.out)["I/O of transpose"] == 0.9 and table(done.out)["I/O of verify"] == 1.0
+    assert table(done.out)["all cases"] == round(0.9 ** (1 / 7), 3)
+    assert re.search(r"I/O of transpose .*slower$", done.out, re.MULTILINE)
 
 
-def test_peer_that_fails_is_an_error(bench_ftio):
-    done = bench_ftio("sys.exit('the disk is gone')")
+def test_peer_that_fails_is_an_error(ftio_beside):
+    done = ftio_beside("sys.exit('the disk is gone')")
     assert done.returncode == 2
     said = ("beside bare loop: error", "failed with exit code 1", "the disk is gone")
-    assert all(words in done.stdout for words in said) and not table(done.stdout)
+    assert all(words in done.out for words in said) and not table(done.out)
 
 
 rare = partial(pytest.param, marks=pytest.mark.prove)
@@ -123,20 +129,20 @@ rare = partial(pytest.param, marks=pytest.mark.prove)
         ("sys.exit()", "no usable output: JSONDecodeError"),
     ],
 )
-def test_peer_without_a_number_for_each_case_is_an_error(bench_ftio, script, problem):
-    done = bench_ftio(script)
-    assert done.returncode == 2, done.stdout
-    assert problem in done.stdout
-    assert not table(done.stdout)
+def test_peer_without_a_number_for_each_case_is_an_error(ftio_beside, script, problem):
+    done = ftio_beside(script)
+    assert done.returncode == 2, done.out
+    assert problem in done.out
+    assert not table(done.out)
 
 
-def test_fewer_pairs_than_an_interval_requires_are_refused(bench_ftio):
-    done = bench_ftio(times(2), "--pairs", "11")
-    assert done.returncode == 2 and "at least 12" in done.stderr
+def test_fewer_pairs_than_an_interval_requires_are_refused(ftio_beside):
+    done = ftio_beside(times(2), "--pairs", "11")
+    assert done.returncode == 2 and "at least 12" in done.err
 
 
-def test_comparison_of_no_case_is_an_error(bench_ftio):
-    assert bench_ftio(times(2), "--only", "no such").returncode == 2
+def test_comparison_of_no_case_is_an_error_of_the_program():
+    assert kernel_runs.run([sys.executable, bench_ftio.__file__, *ANY_LOAD, "--only", "no such"]).returncode == 2
 
 
 def test_every_bench_runs_and_the_exit_code_is_that_of_all(capfd):
@@ -309,7 +315,7 @@ def test_cache_size_is_hwlocs(options, tmp_path, monkeypatch):
     ],
 )
 def test_ftio_takes_the_smallest_matrix_beyond_the_cache(matrix_bytes, processes, expected):
-    assert smallest_input(matrix_bytes, processes) == expected
+    assert bench_ftio.smallest_input(matrix_bytes, processes) == expected
 
 
 @pytest.fixture(scope="session")
