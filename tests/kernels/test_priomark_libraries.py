@@ -11,7 +11,7 @@ import pytest
 from builds import PATIENCE, SANITIZERS, Mpi, compiled, good
 from file_systems import memory
 from kernel_runs import error, fill, rank_processes, records, started, wait_until
-from priomark_runs import KIB, MIB, command, leftovers, run
+from priomark_runs import KIB, MIB, command, leftovers, of_kind, run
 from raw_log import read_log
 
 LIBRARIES = ("hdf5", "pnetcdf", "netcdf")
@@ -121,14 +121,11 @@ def test_hint_that_nothing_uses_is_refused_with_its_line(openmpi, tmp_path, hint
 @pytest.fixture
 def going_on(openmpi, tmp_path):
     """A function: a run with a method that goes on."""
-    log = tmp_path / "log.jsonl"
-
-    def is_measuring():
-        return log.exists() and '"measurement"' in log.read_text()
 
     def going_on(method):
         workload = f"repetitions = 100000; {ONE.format(method=method, hints='alignment=4KiB')}"
-        return started(command(openmpi, tmp_path, workload, 2), is_measuring, env=openmpi.environment)
+        words = command(openmpi, tmp_path, workload, 2)
+        return started(words, lambda: of_kind(tmp_path, "measurement"), env=openmpi.environment)
 
     return going_on
 

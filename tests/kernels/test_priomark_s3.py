@@ -13,7 +13,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from kernel_runs import PATIENCE, error, good, rank_processes, started, wait_until
 from moto.server import DomainDispatcherApplication, create_backend_app
-from priomark_runs import MIB, command, leftovers, run
+from priomark_runs import MIB, command, leftovers, of_kind, run
 from raw_log import read_log
 from werkzeug.serving import make_server
 
@@ -140,12 +140,8 @@ def test_server_that_keeps_refusing_ends_the_run_with_its_reason(openmpi, server
 def test_killed_process_leaves_no_object_and_no_upload(openmpi, server, tmp_path):
     workload = f"repetitions = 100000; {SMALL.format('write')}"
     log = tmp_path / "log.jsonl"
-
-    def is_measuring():
-        return log.exists() and '"measurement"' in log.read_text()
-
     words = command(openmpi, tmp_path, workload, 2, env=server.environment)
-    with started(words, is_measuring, env=openmpi.environment) as process:
+    with started(words, lambda: of_kind(tmp_path, "measurement"), env=openmpi.environment) as process:
         for number in rank_processes("priomark", log).values():
             os.kill(number, signal.SIGKILL)
         process.communicate(timeout=PATIENCE)

@@ -6,7 +6,6 @@ Simulated time has no noise, so a loop of one exchange says as much as one of 30
 """
 
 import re
-import statistics
 import sys
 
 import pytest
@@ -120,17 +119,6 @@ def test_software_time_counts_at_every_length(simulate, tmp_path):
         ways = 2 if m["pattern"] == "ping-pong" else 1
         expected = ways * (2e-3 + (m["message_bytes"] + HEADER) / 100e6)
         assert m["elapsed_seconds"] == pytest.approx(m["loop_length"] * expected, rel=0.01), m
-
-
-def test_score_on_a_crossbar_is_arithmetic(simulate):
-    """All patterns are alike but the rings of two, and placement does not matter."""
-    log = simulate("crossbar", 16, *SHORT, *TWO_RANDOM)
-    [plan] = of_kind(log, "plan")
-    lengths = plan["message_bytes"]
-    pair = statistics.mean(length / message(length) for length in lengths)
-    ring = statistics.mean(2 * length / message(length, flows=2) for length in lengths)
-    expected = (pair * ring**5) ** (1 / 6)
-    assert value(log, "b_eff_per_process") == pytest.approx((expected * ring) ** 0.5 / 1e6, rel=0.01)
 
 
 @pytest.mark.prove
