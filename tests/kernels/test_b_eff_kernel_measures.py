@@ -64,10 +64,10 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
     many ranks or with many patterns; no loop is longer than the buffer, so every single byte is checked."""
     random_patterns = {("openmpi", 5): 2, ("mpich", 2): 30}.get((kernel.mpi.name, ranks), 0)  # they take long
     groups = ["--random-patterns", str(random_patterns)] if random_patterns else ["--patterns", NOT_RANDOM]
-    latency, longest = (4e-4, 20) if ranks < 8 else (1.6e-3, 5)  # many processes need a core for long
+    latency, longest = (4e-4, 20) if ranks < 4 else (1.6e-3, 5)  # many processes need a core for long
     kernel.network(MODEL_LATENCY=latency, MODEL_BANDWIDTH=BANDWIDTH, MODEL_SLOWDOWN=SLOWDOWN)
     loops = ["--first-loop-length", str(longest), "--longest-loop", str(longest)]
-    repetitions = [1, 2, 3] if 2 < ranks < 8 else [1]
+    repetitions = [1, 2, 3] if 2 < ranks < 6 else [1]
     short = ["--memory-per-process", "4MiB", "--repetitions", str(len(repetitions)), *loops]
     done = kernel.run(ranks, *short, "--time-budget 86400", *groups)
     assert (done.returncode, kernel.errors(done)) == (0, [])

@@ -20,9 +20,9 @@ from coffeecup.postprocess.benchmarks.scoring import score_log
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 GROUPS, UNIFIED = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
-LIMIT_BYTES = 512 * MIB
-FILE_BYTES = 300 * MIB
-WORKLOAD = """evict = false; single_file = { process_size = "300MiB"; block_size = "1MiB"; read_write = "1:0";
+LIMIT_BYTES = 256 * MIB
+FILE_BYTES = 150 * MIB
+WORKLOAD = """evict = false; single_file = { process_size = "150MiB"; block_size = "1MiB"; read_write = "1:0";
     patterns = "read-write"; };"""
 
 
@@ -67,7 +67,7 @@ def cached_bytes(path):
 
 
 def test_page_cache_gives_way_and_gets_its_room_back(serial, tmp_path):
-    """70 % of 512 MiB leave 154 MiB for everything else; without them, the file of 300 MiB stays in the cache."""
+    """70 % of 256 MiB leave 77 MiB for everything else; without them, the file of 150 MiB stays in the cache."""
     if not shutil.which("fincore"):
         pytest.skip("no fincore on this machine (Debian: util-linux-extra)")
     cached = {}
