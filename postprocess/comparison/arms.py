@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """In what the arms of a comparison really differed, as their logs state it, and whether their plan explains it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from hashlib import sha256
 
 import msgspec
 
 from coffeecup.postprocess.comparison.plan import CONTROL, Plan
 from coffeecup.postprocess.logs.facts import facts
 from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Files
 
 COMPARED = "COFFEECUP_COMPARED"  # names the variables that kernels record beside those that they always do
 ENVIRONMENT, OPTION, HOSTS = "environment ", "option ", "hosts"
 COMPARED_FACT = f"{ENVIRONMENT}{COMPARED}"
 # What may change a fact: the fields of an arm. Of the other facts (of MPI, of its placement) it is any of them.
 BUILT = frozenset({"command", "modules"})
+LIBRARY = "MPI library"
+BUILDS = ("kernel version", "sources", "compiler", "compiler flags", "compiled with")
 CAUSES: dict[str, frozenset[str]] = {
     **dict.fromkeys(("benchmark", HOSTS, "cores of a host", "memory of a host"), frozenset({"command"})),
-    **dict.fromkeys(("kernel version", "sources", "compiler", "compiler flags", "compiled with"), BUILT),
+    **dict.fromkeys(BUILDS, BUILT),
     "processes": frozenset({"command", "environment"}),  # such as SLURM_NTASKS_PER_NODE
 }
 
@@ -29,6 +33,14 @@ class Difference(msgspec.Struct, frozen=True):
     explained: bool
 
 
+class Change(msgspec.Struct, frozen=True):
+    """A fact that did not stay the same in these arms: its values, each by the number of the first block with it."""
+
+    fact: str
+    arms: list[str]
+    values: dict[str, str]
+
+
 def facts_of_run(log: Log) -> dict[str, str]:
     """Everything about a run that its plan can change, or that should be the same in all."""
     run = log.run
@@ -37,7 +49,7 @@ def facts_of_run(log: Log) -> dict[str, str]:
         "kernel version": run.kernel_version,
         "sources": run.build.source_sha256[:12],
         "compiled with": run.build.mpi_library,
-        "MPI library": run.mpi.library,
+        LIBRARY: run.mpi.library,
         "processes": run.ranks,
         HOSTS: hosts_of(log),
         **{f"{OPTION}{name}": value for name, value in run.options.items() if name != "log"},
@@ -68,6 +80,28 @@ def differing(runs: Collection[tuple[str, dict[str, str]]]) -> dict[str, dict[st
         if all(len(each) <= 1 for each in values.values()) and len({*map(frozenset, values.values())}) > 1:
             found[fact] = {side: "".join(each) for side, each in values.items()}
     return found
+
+
+def changes(logs: Mapping[tuple[int, str], Log]) -> list[Change]:
+    """The facts that changed from one block to another within an arm, for example because a comparison went on after a
+    maintenance; of logs by block, from 0, and arm."""
+    of_arms: dict[str, dict[str, dict[str, str]]] = {}
+    for (block, arm), log in sorted(logs.items()):
+        of_arms.setdefault(arm, {})[str(block + 1)] = facts_of_run(log) | {"program and libraries": hash_of_files(log)}
+    found: dict[tuple, list[str]] = {}
+    for arm, of_blocks in of_arms.items():
+        for fact in {fact for of_run in of_blocks.values() for fact in of_run}:
+            values = [(block, of_run.get(fact, "")) for block, of_run in of_blocks.items()]
+            new = [now for now, before in zip(values[1:], values) if now[1] != before[1]]
+            if new:
+                found.setdefault((fact, values[0], *new), []).append(arm)
+    return [Change(fact, arms, dict(values)) for (fact, *values), arms in sorted(found.items())]
+
+
+def hash_of_files(log: Log) -> str:
+    """Of the program and all libraries that it had loaded, in short."""
+    files = sorted(str(file.sha256) for record in log.all(Files) for file in record.files if file.role != "input")
+    return sha256(" ".join(files).encode()).hexdigest()[:12]
 
 
 def explained(plan: Plan, fact: str, values: dict[str, str]) -> bool:

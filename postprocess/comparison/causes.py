@@ -12,15 +12,13 @@ from pathlib import Path
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.comparison.arms import ENVIRONMENT
+from coffeecup.postprocess.comparison.arms import ENVIRONMENT, LIBRARY
 from coffeecup.postprocess.comparison.result import Comparison
 from coffeecup.postprocess.comparison.verdicts import Verdict, percent
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.events import RETURNED, Event
 from coffeecup.postprocess.history.nodes import short
 from coffeecup.postprocess.show.words import printable
-
-LIBRARY = "MPI library"
 
 
 def tested(event: Event, results: Iterable[Comparison], values: pd.DataFrame) -> Event:

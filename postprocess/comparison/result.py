@@ -14,9 +14,13 @@ from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.comparison.arms import (
+    BUILDS,
     ENVIRONMENT,
     HOSTS,
+    LIBRARY,
+    Change,
     Difference,
+    changes,
     differences,
     hosts_of,
     may_change,
@@ -60,6 +64,7 @@ class Comparison(msgspec.Struct, frozen=True):
     verdicts: list[Verdict]
     control: list[Verdict]
     differences: list[Difference]
+    changes: list[Change]
     without_effect: list[str]
     noise: dict[str, float]
     qualifications: dict[str, dict[str, int]]
@@ -200,6 +205,10 @@ class Results:
         return differences(self.plan, [(arm, score.log) for (_, arm), score in self.scores.items()])
 
     @property
+    def changes(self) -> list[Change]:
+        return changes({place: score.log for place, score in self.scores.items()})
+
+    @property
     def without_effect(self) -> list[str]:
         """The arms that were judged and are not different, and whose logs differ from those of the first arm in
         variables alone."""
@@ -240,8 +249,11 @@ class Results:
             for each in self.control
             if each.differs
         ]
+        mixed = [
+            f"{in_blocks(each)}: compare in another folder" for each in self.changes if each.fact in (*BUILDS, LIBRARY)
+        ]
         apart = [f"{self.apart}: start all runs in one allocation, such as that of salloc"] if self.apart else []
-        return apart + unnamed + unlike_itself
+        return apart + mixed + unnamed + unlike_itself
 
     @property
     def is_over(self) -> bool:
@@ -257,3 +269,9 @@ class Results:
 def of_each(values: Mapping[str, str]) -> str:
     """A fact of each arm in words."""
     return ", ".join(f"{arm} has {value or 'nothing'}" for arm, value in values.items())
+
+
+def in_blocks(change: Change) -> str:
+    """A fact that changed in words."""
+    values = ", ".join(f"{value or 'nothing'} from block {block} on" for block, value in change.values.items())
+    return f"{change.fact} of {', '.join(change.arms)} changed: {values}"

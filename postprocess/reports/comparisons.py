@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from coffeecup.postprocess.comparison.result import Comparison, of_each
+from coffeecup.postprocess.comparison.result import Comparison, in_blocks, of_each
 from coffeecup.postprocess.comparison.search import DEFAULT, Found
 from coffeecup.postprocess.comparison.sessions import BEFORE, Judged, Sessions
 from coffeecup.postprocess.comparison.verdicts import in_words, percent, risk_in_words
@@ -37,6 +37,7 @@ def text_of_arms(found: Comparison) -> str:
         said.append(f"Qualifications, with the number of runs: {', '.join(number)}.")
     if silent := ", ".join(found.without_effect):
         said.append(f"Beside variables, the logs state no difference of {silent}: was a setting ignored?")
+    said += map(in_blocks, found.changes)
     facts = {each.fact: {arm: each.values.get(arm, "") for arm in plan.arms} for each in found.differences}
     said += in_what("the arms", facts)
     medians = pd.DataFrame(found.median_ratios)

@@ -242,10 +242,12 @@ def test_site_check():
 
 
 def test_compare(tmp_path):
-    """Arms that are decided, and then one of another size, and one that fails."""
+    """Arms that are decided, of which one changes in its second block, and then one of another size, and one that
+    fails."""
     for name, ranks, methods in ("usual", 2, AVERAGED), ("other", 2, AVERAGED[::-1]), ("larger", 16, AVERAGED):
         logs_made.write(tmp_path / f"{name}.jsonl", averaged_log(ranks=ranks, methods=methods, repetitions=1))
-    command = ["sh", "-c", f'cp "{tmp_path}/${{1:-usual}}.jsonl" .', "sh"]
+    script = f'case $PWD in */0002-same) set other ;; esac; cp "{tmp_path}/${{1:-usual}}.jsonl" .'
+    command = ["sh", "-c", script, "sh"]
     arms = {"usual": {}, "other": {"options": ["other"]}, "same": {"options": ["usual"]}}
     more = {"large": {"options": ["larger"]}, "broken": {"options": ["none"]}}
     plans = {"decided": {"arms": arms, "pairs": 7}, "refused": {"arms": arms | more}}

@@ -134,12 +134,13 @@ def test_a_second_command_in_a_folder_is_refused_until_the_first_one_ends(tmp_pa
     while not (tmp_path / "first").exists():
         assert first.poll() is None, first.communicate()
         time.sleep(0.05)
-    held = sorted((tmp_path / "runs").rglob("*"))
+    before = sorted((tmp_path / "runs").rglob("*"))
     second = run(*words)
-    assert second.exit_code == 2 and "another `coffeecup compare` runs there" in said(second)
-    assert sorted((tmp_path / "runs").rglob("*")) == held
+    after = sorted((tmp_path / "runs").rglob("*"))
     (tmp_path / "go").touch()
     output, errors = first.communicate()
+    assert second.exit_code == 2 and "another `coffeecup compare` runs there" in said(second)
+    assert before == after
     assert first.returncode == 0, errors
     third = run(*words)
     assert (third.exit_code, third.stdout) == (0, output)

@@ -31,15 +31,44 @@ def test_the_headline_of_the_runs_is_judged_if_they_lack_the_first_metric_of_the
         results(metrics=["b_eff_io"]).add(0, "usual", log)
 
 
-def added(found, folder, block, arm, host="node01", link=1e9):
-    """Adds a run whose second node has this name, over links of so many byte/s."""
+def added(found, folder, block, arm, host="node01", link=1e9, **mpi):
+    """Adds a run whose second node has this name, over links of so many byte/s, with these fields of its library."""
     records = averaged_log(ranks=2, nodes=2, bandwidth=steady(link=link))
     for record in records:
         for one in record.get("hosts", ()) if record["record"] == "run" else ():
             one["name"] = host if one["name"] != "node00" else one["name"]
     variables = {"X": "1", "COFFEECUP_COMPARED": "X"} if arm == "other" else {}
     records[0]["environment"] |= variables
+    records[0]["mpi"] |= mpi
     assert found.add(block, arm, logs_made.write(folder / f"{block}-{arm}.jsonl", records)) is None
+
+
+NODES = "hosts of {} changed: node00, node01 from block 1 on, node00, node02 from block 3 on"
+LIBRARIES = "MPI library of {} changed: Open MPI v4.1.4 from block 1 on, Open MPI v5.0.8 from block 4 on"
+ALL = "control, other, usual"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "new", "named", "obstacles"),
+    [
+        (["node01", "node01", "node02", "node02"], [], [NODES.format(ALL)], 0),
+        (["node01"] * 4, ["control", "other", "usual"], [LIBRARIES.format(ALL)], 1),
+        (["node01"] * 4, ["other"], [LIBRARIES.format("other")], 1),
+        (["node01"] * 4, [], [], 0),
+    ],
+)
+def test_what_changes_between_blocks_is_named_and_another_library_ends_a_comparison(
+    tmp_path, hosts, new, named, obstacles
+):
+    """In all arms or in one of them."""
+    found = results()
+    for block, host in enumerate(hosts):
+        for arm in ("usual", "control", "other"):
+            version = "5.0.8" if block == 3 and arm in new else "4.1.4"
+            added(found, tmp_path, block, arm, host, library=f"Open MPI v{version}")
+        assert found.is_over is (block == 3 and bool(obstacles))
+    assert [line for line in text(found.comparison).splitlines() if " changed: " in line][obstacles:] == named
+    assert found.obstacles == [f"{each}: compare in another folder" for each in named[:obstacles]]
 
 
 @pytest.mark.parametrize("other", ["other", "control"])

@@ -3,13 +3,15 @@
 difference is known."""
 
 import json
+import shutil
 
 import pytest
-from builds import OPEN_MPI, faulty, words
+from builds import OPEN_MPI, executable, faulty, words
 from commands import run, said
 
 SHORT = "--memory-per-process 4MiB --patterns ring,random --methods sendrecv --first-loop-length 1 --longest-loop 2"
 FEWEST = "--repetitions 1 --random-patterns 1"
+ALL = ["control", "faster", "usual"]
 
 
 @pytest.fixture
@@ -58,6 +60,7 @@ def test_a_delay_of_one_per_cent_and_a_variable_that_nothing_reads(compared, tmp
         "environment MODEL_FACTOR_Sendrecv": unset | {"late": str(DELAY)},
         "environment NOTHING": unset | {"ignored": "1"},
     }
+    assert found["changes"] == []
     assert (tmp_path / "comparison-ratio.csv").exists()
 
     kept = (tmp_path / "runs" / "runs.jsonl").read_bytes()
@@ -98,3 +101,38 @@ def test_arms_that_differ_in_what_the_plan_does_not_name(compared, tmp_path):
         "the arms differ in option seed, which the plan does not name: usual has 1, control has 1, faster has 2"
     ]
     assert found["runs"] == 9  # it ends after three blocks
+
+
+def test_a_comparison_that_goes_on_with_another_library_or_program_states_it(openmpi, mpich, tmp_path, monkeypatch):
+    """After three blocks, the command starts the kernel of another MPI library; or the same one, to whose program a
+    byte was added, which changes nothing but its hash."""
+    for name, value in (OPEN_MPI | openmpi.impatient.settings).items():
+        monkeypatch.setenv(name, value)
+    program = tmp_path / "b_eff"
+    usual, faster = (f"{name}=MODEL_BANDWIDTH={rate}" for name, rate in (("usual", "4e8"), ("faster", "4.4e8")))
+
+    def compared(folder, mpi, more=b""):
+        model = faulty(mpi, "network", MODEL_LATENCY=0)
+        program.write_bytes((mpi.bin / "b_eff").read_bytes() + more)
+        program.chmod(0o755)
+        settings = " ".join(f"{name}={value}" for name, value in model.items())
+        script = f'#!/bin/sh\nexec {mpi.mpirun} -np 2 env {settings} {program} "$@"\n'
+        start = executable(tmp_path / "start", script)
+        command = ["compare", f"--arm={usual}", f"--arm={faster}", "--pairs=6", "-o", folder, "--json", "--", start]
+        return json.loads(run(*command, *words([SHORT, FEWEST])).stdout)
+
+    first = compared(tmp_path / "first", openmpi)
+    assert first["holds"] and first["changes"] == []
+    kept = (tmp_path / "first" / "runs.jsonl").read_text().splitlines(keepends=True)
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    for folder in ("first", "second"):
+        (tmp_path / folder / "runs.jsonl").write_text("".join(kept[:9]))
+    again = compared(tmp_path / "first", openmpi, b"\0")
+    [changed] = again["changes"]
+    assert again["holds"] and again["runs"] == 18
+    assert (changed["fact"], changed["arms"], [*changed["values"]]) == ("program and libraries", ALL, ["1", "4"])
+    other = compared(tmp_path / "second", mpich)
+    assert other["runs"] == 12 and not other["holds"]  # it ends after the first block of the other library
+    [values] = [each["values"] for each in other["changes"] if each["fact"] == "MPI library" and each["arms"] == ALL]
+    assert values["1"].startswith("Open MPI v") and values["4"].startswith("MPICH")
+    assert f"MPI library of {', '.join(ALL)} changed: Open MPI v" in " ".join(other["obstacles"])
