@@ -54,7 +54,7 @@ def hours_of(agreed: "Contract", stated: list[str]) -> dict[str, float]:
 
 @exit_codes(
     {
-        0: "the proposal keeps the risks",
+        0: "the proposal keeps the risks in the noise as it is known",
         1: "no number of runs up to --most-runs keeps the risks",
         2: USAGE + ", an invalid contract, or unknown noise",
     }

@@ -16,13 +16,24 @@ from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, printable
 
-WIDTH = 112
+WIDTH = 116
 
 
-def risks_of(plan: Plan, chances: list[Chance], name: str | None) -> tuple[float, float]:
-    """How often a clause, or the whole contract (None), fails at the bounds and passes below, fractions."""
-    passed = passed_of(chances, name)
-    return 1 - passed[0.0], passed[-plan.wanted.below]
+def risks_of(plan: Plan, chances: list[Chance], name: str | None) -> dict[str, tuple[float, float, float]]:
+    """How often a clause, or the whole contract (None), fails at the bounds and passes below: fractions, each with the
+    ends of its interval. Empty without chances."""
+    found = {one.percent_better: one for one in chances if one.clause == name}
+    if not found:
+        return {}
+    good, slow = found[0.0], found[-plan.wanted.below]
+    return {
+        "fails_at_bound": (1 - good.passes, 1 - good.passes_high, 1 - good.passes_low),
+        "passes_below": (slow.passes, slow.passes_low, slow.passes_high),
+    }
+
+
+def in_percent(risks: dict[str, tuple[float, float, float]]) -> list[str]:
+    return [f"{percent(risk)} ({percent(low)}-{percent(high)})" for risk, low, high in risks.values()] or ["", ""]
 
 
 def text(plan: Plan, assumed: Assumed) -> str:
@@ -39,19 +50,19 @@ def text(plan: Plan, assumed: Assumed) -> str:
     for label, chances in (("as agreed", plan.agreed), ("proposed", plan.proposed)):
         name = WHOLE if chances is plan.agreed else ""
         if chances:
-            risks = map(percent, risks_of(plan, chances, None))
+            risks = in_percent(risks_of(plan, chances, None))
             table.add_row(name, label, "", "", "", *risks, hours(plan.cost(chances is plan.proposed)))
     wanted = plan.wanted
     title = (
         f"{printable(plan.contract.title)}: at most {percent(wanted.supplier)} % fail at the bounds, and at most "
-        f"{percent(wanted.centre)} % pass a clause {wanted.below:g} % below its bound"
+        f"{percent(wanted.centre)} % pass a clause {wanted.below:g} % below its bound (95 % intervals)"
     )
-    lines = [*assumptions(assumed, plan.contract), *limits(plan)]
+    lines = [*assumptions(assumed, plan.contract), *few(assumed.noise.nights), *limits(plan)]
     return rendered(title, table, width=WIDTH) + "\n".join(map(printable, lines)) + f"\n\n{yaml_lines(plan)}"
 
 
 def row_of(plan: Plan, label: str, clause: Clause, chances: list[Chance]) -> list[str]:
-    risks = map(percent, risks_of(plan, chances, clause.name)) if chances else ("", "")
+    risks = in_percent(risks_of(plan, chances, clause.name))
     guard = f"{clause.guard_band:g}" if clause.guard_band else "-"
     cost = hours(clause.repetitions * plan.node_hours[clause.name])
     return [label, str(clause.repetitions), clause.statistic, guard, *risks, cost]
@@ -59,6 +70,15 @@ def row_of(plan: Plan, label: str, clause: Clause, chances: list[Chance]) -> lis
 
 def hours(value: float) -> str:
     return f"{value:,.4g}" if value else "-"
+
+
+def few(nights: int) -> Iterator[str]:
+    """What so many recorded nights tell."""
+    if nights:
+        yield (
+            f"The noise is known from {counted(nights, 'night')} only: the risks are those in such nights. The true "
+            "ones can be anywhere in the intervals, which more nights narrow."
+        )
 
 
 def limits(plan: Plan) -> Iterator[str]:
@@ -102,8 +122,9 @@ def as_object(plan: Plan, assumed: Assumed) -> dict:
     """The plan with all that was assumed, for --json."""
 
     def risks(chances: list[Chance], name: str | None) -> dict:
-        fails, passes = risks_of(plan, chances, name) if chances else (None, None)
-        return {"fails_at_bound": fails, "passes_below": passes}
+        found = risks_of(plan, chances, name)
+        ends = {f"{key}_interval": [low, high] for key, (_, low, high) in found.items()}
+        return {key: risk for key, (risk, *_) in found.items()} | ends
 
     def stated(clause: Clause, chances: list[Chance]) -> dict:
         keys = ("repetitions", "statistic", "guard_band")

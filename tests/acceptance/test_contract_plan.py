@@ -162,6 +162,23 @@ def test_what_cannot_be_planned_is_refused(tmp_path, options, problem):
     assert problem in said(done)
 
 
+@pytest.mark.parametrize(("nights", "high"), [(40, 0.0876), (0, 0.00096)])
+def test_the_risks_of_a_proposal_have_the_interval_of_what_is_known(tmp_path, nights, high):
+    """Without noise, no good machine fails and no slow one passes. That is 0 of 40 nights, as each of the acceptances
+    that share no night has one run, or 0 of 4000 draws of a stated noise: up to z^2 / (n + z^2) (Wilson)."""
+    path, table = write_contract(tmp_path, contract(clause())), tmp_path / "nights.csv"
+    table.write_text("night,*\n" + "".join(f"{night},1\n" for night in range(nights)))
+    words = ["accept", "plan", path, *(["--noise", table] if nights else ["--scatter", "0"])]
+    found = json.loads(run(*words, "--json").stdout)
+    for part in (found, found["clauses"][0]):
+        assert part["proposed"]["fails_at_bound"] == part["proposed"]["passes_below"] == 0
+        for risk in ("fails_at_bound", "passes_below"):
+            assert part["proposed"][f"{risk}_interval"] == pytest.approx([0, high], rel=0.001)
+    printed = said(run(*words))
+    assert printed.count(f"0.0 (0.0-{100 * high:.1f})") >= 4
+    assert ("The noise is known from 40 nights only" in printed) is bool(nights)
+
+
 def test_unreachable_risks_exit_with_1_and_say_why(tmp_path):
     path = write_contract(tmp_path, contract(clause()))
     done = run("accept", "plan", path, "--scatter", "1", "--night-scatter", "4", "--most-runs", "5", "--json")
