@@ -76,7 +76,7 @@ def few(nights: int) -> Iterator[str]:
     """What so many recorded nights tell."""
     if nights:
         yield (
-            f"The noise is known from {counted(nights, 'night')} only: the risks are those in such nights. The true "
+            f"The noise is known from {counted(nights, 'night')} only: the risks are those in these nights. The true "
             "ones can be anywhere in the intervals, which more nights narrow."
         )
 

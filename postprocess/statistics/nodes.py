@@ -22,7 +22,7 @@ MOST = 1 / 3  # a larger share of slow nodes is a property of the machine: it is
 MOST_FAST = 1 / 8  # of the units of a slow node: noise makes nothing faster, but disturbs what is compared with
 BURSTS = 1 / 200  # of the units of a run: so many times are fast by a disturbance of what they are compared with
 VARIED = -2 * log(0.9)  # the largest effect by half of which a unit is fast, where effects differ between units
-UNSURE = 1 / 64  # probability that chance confirms a suspect which is slow in half of its rounds
+UNSURE = 1 / 64  # probability that a suspect which is slow in half of its rounds is confirmed
 FEWEST = 3  # nodes of a kind: fewer are no peers of each other
 ROUNDS, PASSES = 4, 8  # both settle earlier
 TOO_MANY, SOME_PARTNERS = "too many", "some partners"
@@ -80,15 +80,6 @@ def effects(
         effect = fitted(*by_node(units, nodes), of_kind)
         effect -= np.nanmedian(effect)
     return judged(effect, of_units(pairs, effect), of_kind, (false_suspicion, exceeding), VARIED if varied else inf)
-
-
-def at_most(ratios: np.ndarray) -> float:
-    """The upper end of the interval of the median of ratios (rounds,), which is below the median with a probability of
-    at most UNSURE; NaN if there are too few rounds."""
-    rounds = len(ratios)
-    chance = np.cumsum([comb(rounds, above) for above in range(rounds)]) / 2**rounds
-    above = int((chance <= UNSURE).sum())
-    return float(np.sort(ratios)[rounds - above]) if above else nan
 
 
 def explained(pairs: pd.DataFrame, effect: np.ndarray) -> np.ndarray:

@@ -24,7 +24,8 @@ from bench_tables import Goals, header, parsed, row
 from nodes_made import ACCESS_NOISE, NOISE, NOISE_ALONE, Machine, accesses, matchings, planted, times, within_leaves
 
 from coffeecup.postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, examination
-from coffeecup.postprocess.statistics.nodes import SLOWER, at_most, effects
+from coffeecup.postprocess.statistics.medians import upper_limit
+from coffeecup.postprocess.statistics.nodes import SLOWER, UNSURE, effects
 
 SPEEDS = ((1, 0.5), (1, 0.8), (5, 0.5), (5, 0.8), (1, 0.9), (5, 0.9))
 OF_GOAL, OF_GOAL_FILES = 0.8, 0.5  # speeds up to this one have to be found
@@ -116,7 +117,7 @@ def confirmed(rng, speed: float, noise: Callable) -> bool:
     factors = noise(rng, Machine(np.array([speed, 1.0, 1.0])), np.arange(len(pairs)), pairs)[:, 0]
     one, other, good = (factors / np.where(pairs == 0, speed, 1).min(axis=1)).reshape(-1, 3).T
     ratios = good / np.minimum(one, other)
-    return any(at_most(ratios[:rounds]) < SLOWER for rounds in range(1, 1 + MOST_ROUNDS))
+    return any(upper_limit(ratios[:rounds], UNSURE) < SLOWER for rounds in range(1, 1 + MOST_ROUNDS))
 
 
 def measure_again(draws: int, seed: int, goals: Goals) -> None:

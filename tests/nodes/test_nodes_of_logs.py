@@ -5,12 +5,13 @@ where the log has no score. test_nodes.py has the estimate by itself."""
 import json
 import pickle
 import re
-from math import nan
+from math import comb, nan
 
 import logs_made
 import numpy as np
 import pandas as pd
 import pytest
+from builds import ROOT
 from commands import run
 from edits import option, put
 from logs_made_b_eff import averaged_log
@@ -22,7 +23,8 @@ from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import time_of
 from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Confirmation
 from coffeecup.postprocess.benchmarks.nodes import Verdict
 from coffeecup.postprocess.benchmarks.scoring import score_log, score_logs
-from coffeecup.postprocess.statistics.nodes import at_most
+from coffeecup.postprocess.statistics.medians import upper_limit
+from coffeecup.postprocess.statistics.nodes import SLOWER, UNSURE
 
 
 def fourth(speed):
@@ -114,7 +116,18 @@ def test_what_the_kernel_measured_again_accuses_nobody_by_itself(tmp_path):
 )
 def test_most_rounds_must_be_slow(slow, fast, reached):
     """Heads in 6 of 6, 9 of 10 or 11 of 13 throws: 1/64, 11/1024 and 92/8192, of 8 of 9 and 10 of 12 more than 1/64."""
-    assert at_most(np.array([1.0] * fast + [0.8] * slow)) == pytest.approx(reached, nan_ok=True)
+    assert upper_limit(np.array([1.0] * fast + [0.8] * slow), UNSURE) == pytest.approx(reached, nan_ok=True)
+
+
+def test_the_kernel_ends_the_rounds_when_they_decide():
+    """The more of them were fast, the more are needed: a coin shows as few heads in at most a 64th of all cases."""
+    source = (ROOT / "kernels/b_eff/nodes/confirmation.c").read_text()
+    needed = [int(number) for number in re.search(r"needed\[\] = \{(.*)\}", source)[1].split(",")]
+    few = [
+        [sum(comb(rounds, k) for k in range(fast + 1)) * 64 <= 2**rounds for rounds in range(40)] for fast in range(10)
+    ]
+    assert needed == [decided.index(True, fast + 1) for fast, decided in enumerate(few)]
+    assert float(re.search(r"slower = (.*);", source)[1]) == SLOWER and UNSURE == 1 / 64
 
 
 @pytest.mark.slow

@@ -16,7 +16,8 @@ from coffeecup.postprocess.benchmarks.b_eff.records import Plan
 from coffeecup.postprocess.benchmarks.b_eff.rules import pattern_names, problems
 from coffeecup.postprocess.benchmarks.nodes import MATCHINGS, Examination
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.statistics.nodes import COLUMNS, at_most
+from coffeecup.postprocess.statistics.medians import upper_limit
+from coffeecup.postprocess.statistics.nodes import COLUMNS, UNSURE
 
 if TYPE_CHECKING:
     from coffeecup.postprocess.show.plots import Figure
@@ -66,7 +67,7 @@ def again(log: Log[Plan], names: list[str]) -> dict[str, float]:
     rounds = defaultdict(list)
     for (suspect, _), of_round in ratios.items():
         rounds[names[suspect]].append(np.exp(np.mean(np.log(of_round))))
-    return {name: at_most(np.array(of_node)) for name, of_node in rounds.items()}
+    return {name: upper_limit(np.array(of_node), UNSURE) for name, of_node in rounds.items()}
 
 
 def time_of(record: Confirmation) -> float:

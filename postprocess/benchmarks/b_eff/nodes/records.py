@@ -99,7 +99,7 @@ class Confirmation(Record):
 
     key = ("suspect", "repetition", "processes", "pair", "message_bytes")
     suspect: Annotated[Node, about("its number in the run's `hosts`, from 0")]
-    repetition: Annotated[int, Meta(ge=1, le=31), about("from 1 until most of them agree")]
+    repetition: Annotated[int, Meta(ge=1, le=31), about("of the same pairs, from 1 until most agree")]
     processes: Annotated[Literal["one_per_node", "all"], PER_NODE]
     pair: Annotated[
         list[Node], Meta(min_length=2, max_length=2), about("the suspect and a good node, or both good nodes")
