@@ -84,6 +84,7 @@ class Functions:
     -> an Examination of the run's nodes. `nodes_of_unscored`: (log) -> an Examination of the nodes of a log that has no
     score, None if its times are not valid either. `moved_bytes`: (log) -> the bytes that the run transferred.
     `from_darshan`: (paths) -> a workload that logs of Darshan describe, None if none of them does, and the LogErrors.
+    `replay_darshan`: (path) -> a recording of the requests that a log of Darshan traces, or a LogError.
     `compare_darshan`: (log, log of a run) -> what of a log a run of its workload reproduces, or the LogErrors.
     `size_column` names the column of the measurement_table that has the size of a message or of an access."""
 
@@ -95,6 +96,7 @@ class Functions:
     nodes_of_unscored: Callable | None = None
     moved_bytes: Callable | None = None
     from_darshan: Callable | None = None
+    replay_darshan: Callable | None = None
     compare_darshan: Callable | None = None
     size_column: str | None = None
 

@@ -3,17 +3,23 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
 from coffeecup.postprocess.cli import options
-from coffeecup.postprocess.cli.common import exit_codes, leave, print_json, print_result, write_text
+from coffeecup.postprocess.cli.common import exit_codes, leave, print_json, print_result, write_text, writing
 from coffeecup.postprocess.logs.paths import files_below
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.show.words import printable
 
 DarshanLogs = Annotated[
     list[Path], typer.Argument(metavar="LOG...", help="Logs (*.darshan), or directories that are searched for logs.")
+]
+Recording = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="The directory to write, which must not exist.")
 ]
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", callback=options.can_be_written, help="The workload to write.")
@@ -48,6 +54,34 @@ def from_darshan(logs: DarshanLogs, output: Output = Path("workload.cfg"), as_js
         else:
             typer.echo(workload.shown, nl=False)
     leave(errors)
+
+
+@exit_codes(
+    {0: "written", 1: "the log cannot be used", 2: "wrong usage, PyDarshan is missing, or a directory that exists or "
+     "cannot be written"}
+)  # fmt: skip
+def replay(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Of a program that Darshan traced (DXT).")],
+    output: Recording = Path("replay"),
+    as_json: options.AsJson = False,
+) -> None:
+    """Write each request of a log's trace (DXT) for PRIOMark to replay, and print what of the log this reproduces."""
+    convert = functions_on_darshan().replay_darshan
+    if output.exists():
+        raise typer.BadParameter(f"{printable(str(output))} exists: name another directory")
+    made = convert(log)
+    if not isinstance(made, LogError):
+        with writing(output):
+            output.parent.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=output.parent) as whole_or_nothing:
+                folder = Path(whole_or_nothing, "replay")
+                folder.mkdir()
+                for name, text in made.files(output.resolve()).items():
+                    (folder / name).write_text(text, encoding="utf-8")
+                folder.rename(output)
+        typer.echo(f"wrote {printable(str(output))}", err=True)
+        print_result(as_json, made.content, made.shown)
+    leave([made])
 
 
 @exit_codes(

@@ -21,6 +21,8 @@ ELSEWHERE = {
     ("acknowledge", 2): "test_events.py",
     ("workload from-darshan", 0): "test_priomark_from_darshan.py",
     ("workload from-darshan", 1): "test_priomark_from_darshan.py",
+    ("workload replay", 0): "test_priomark_from_darshan.py",
+    ("workload replay", 1): "test_priomark_from_darshan.py",
     ("workload compare", 0): "test_priomark_from_darshan.py",
     ("workload compare", 1): "test_priomark_from_darshan.py",
 }
@@ -95,6 +97,7 @@ RUNS = [
     ("predict", 2, ["--network", "ether", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
     ("workload from-darshan", 2, ["new", "-o", "low"]),
     ("workload compare", 2, ["new"]),
+    ("workload replay", 2, ["new", "-o", "low"]),
     ("schema", 0, ["b_eff"]),
     ("schema", 2, ["c_eff"]),
     ("references propose", 0, ["steady.db", "--benchmark", "b_eff", "--file", "new.yaml"]),

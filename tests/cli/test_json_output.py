@@ -229,6 +229,8 @@ def test_workload_from_darshan(tmp_path):
     content = printed("workload", "from-darshan", log, "-o", tmp_path / "workload.cfg")
     seen = check(content, "coffeecup workload from-darshan")
     assert seen == set(documented("coffeecup workload from-darshan")) - {"partial[]"}
+    content = printed("workload", "replay", log, "-o", tmp_path / "replay")
+    assert check(content, "coffeecup workload replay") == set(documented("coffeecup workload replay"))
     own = Path(__file__).parents[1] / "kernel_logs" / "priomark-ior.darshan"
     content = printed("workload", "compare", log, own, code=1)
     assert check(content, "coffeecup workload compare") == set(documented("coffeecup workload compare"))

@@ -11,7 +11,7 @@ from commands import run, said
 from kernel_runs import good, records
 from priomark_runs import run as measured
 
-from coffeecup.postprocess.benchmarks.priomark.darshan import logs, requests, workload
+from coffeecup.postprocess.benchmarks.priomark.darshan import logs, replay, requests, workload
 from coffeecup.postprocess.benchmarks.priomark.darshan.logs import LARGEST, DarshanLog
 
 PACKAGE = pytest.importorskip("darshan", reason="PyDarshan has wheels for Python 3.11 and 3.12 on x86-64 only")
@@ -255,5 +255,64 @@ def test_logs_that_cannot_be_compared_are_refused_in_a_line_each(tmp_path):
 
 def test_traces_are_stated_as_unused(tmp_path):
     missing = {entry["what"]: entry["operations"] for entry in converted(tmp_path, LOGS / "dxt.darshan")["missing"]}
-    assert missing["logs with a trace of each request (DXT), which is not used"] == 1
+    assert missing["logs with a trace of each request (DXT): see `coffeecup workload replay`"] == 1
     assert not any("DXT" in entry["what"] for entry in converted(tmp_path, LOGS / f"{MACSIO}.darshan")["missing"])
+
+
+@pytest.mark.parametrize("name", [IOR, "dxt"], ids=lambda name: name[:3])
+def test_the_kernel_replays_the_requests_of_a_trace(openmpi, tmp_path, name):
+    """All of them, with the results that they had: as many bytes."""
+    processes, counted = COUNTED[name]
+    done = run("workload", "replay", LOGS / f"{name}.darshan", "-o", tmp_path / "folder")
+    assert done.exit_code == 0 and f"Replay for {processes} process" in done.stdout, done.output
+    good(measured(openmpi, tmp_path, (tmp_path / "folder" / "replay.cfg").read_text(), processes))
+    [found] = [record for record in records(tmp_path / "log.jsonl") if record["record"] == "measurement"]
+    assert tuple(found[key] for key in ("read_calls", "write_calls", "read_bytes", "written_bytes")) == counted
+    score = json.loads(run("score", tmp_path / "log.jsonl", "--json").stdout)
+    assert "differing" not in json.dumps(score)
+
+
+def traced(*rows, **counters):
+    """A log with these requests: process, path, whether it writes, offset, bytes, begin and end."""
+    columns = ["process", "path", "writes", "offset", "bytes", "begin", "end"]
+    log = log_of(**counters)
+    log.tables[logs.TRACE] = pd.DataFrame(rows, columns=columns)
+    return log
+
+
+def test_a_trace_opens_files_as_the_requests_need_them(monkeypatch):
+    """A file exists as far as its process read what it had not written; two requests at the same time are those of two
+    threads, and Darshan notes them by file and direction, not in their order."""
+    log = traced(
+        (0, "/a b", True, 50, 50, 200, 300),
+        (0, "/a b", False, 0, 60, 100, 150),
+        (0, "/a b", False, 60, 40, 300, 310),
+        (0, "/new", True, 0, 10, 250, 350),
+        (1, "/a b", False, 0, 100, 0, 5),
+        (2, "/none", False, 0, 0, 0, 5),  # the end of an empty file: PRIOMark leaves out who moves nothing
+        READS=3,
+    )
+    monkeypatch.setattr(logs, "read", lambda paths, traced: [log])
+    made = replay.replay(Path("made.darshan"))
+    head = "priomark-trace 1\ncommand program\nstart 0\n"
+    assert made.traces == {
+        "process-000000.trace": head
+        + "at 100 0 1 open 3 O_RDWR|O_CREAT 60 /a%20b\nat 100 50 1 pread 3 0 60 60\nat 200 100 1 pwrite 3 50 50 50\n"
+        "at 250 0 2 open 4 O_WRONLY|O_CREAT 0 /new\nat 250 100 2 pwrite 4 0 10 10\n"
+        "at 300 10 1 pread 3 60 40 40\nat 350 0 1 close 3\nat 350 0 1 close 4\n",
+        "process-000001.trace": head
+        + "at 0 0 1 open 3 O_RDONLY 100 /a%20b\nat 0 5 1 pread 3 0 100 100\nat 5 0 1 close 3\n",
+    }
+    assert made.amounts["read_operations"] == workload.Amount(3, 4)
+
+
+def test_a_replay_is_written_whole_or_not_at_all(tmp_path):
+    folder = tmp_path / "folder"
+    for log, message in ((MACSIO, "no trace of reads or writes"), ("none", "No such file")):
+        done = run("workload", "replay", LOGS / f"{log}.darshan", "-o", folder)
+        assert done.exit_code == 1 and message in said(done) and not list(tmp_path.iterdir())
+    (tmp_path / "file").touch()
+    for taken in (tmp_path, tmp_path / "file", tmp_path / "file" / "below"):
+        done = run("workload", "replay", LOGS / f"{IOR}.darshan", "-o", taken)
+        assert done.exit_code == 2 and ("exists" in said(done) or "cannot write" in said(done))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -142,5 +142,5 @@ def unlike(log: DarshanLog) -> dict[str, tuple[int, int]]:
         }
         for what, names in columns.items():
             found[what] = int(posix[names].clip(lower=0).sum().sum()), 0
-    found["logs with a trace of each request (DXT), which is not used"] = int(log.has_trace), 0
+    found["logs with a trace of each request (DXT): see `coffeecup workload replay`"] = int(log.has_trace), 0
     return {what: each for what, each in found.items() if each[0]}

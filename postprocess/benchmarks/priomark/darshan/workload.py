@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pandas as pd
+from rich.table import Table
 from rich.text import Text
 
 from coffeecup.postprocess.benchmarks.priomark.darshan import logs, requests
@@ -53,6 +54,17 @@ class Amount(msgspec.Struct, frozen=True):
     workload: int
 
 
+def table_of_amounts(title: str, logs: str, made: str, amounts: dict[str, Amount]) -> Table:
+    """For the terminal: what the logs have, what was made of it, and the ratio."""
+    table = simple_table(title)
+    for heading in (logs, made, f"{made} / log"):
+        table.add_column(heading, justify="right")
+    for name, each in amounts.items():
+        ratio = f"{each.workload / each.logs:.3f}" if each.logs else "–"
+        table.add_row(name.replace("_", " "), digits(each.logs), digits(each.workload), ratio)
+    return table
+
+
 class Missing(msgspec.Struct, frozen=True):
     """What the workload has not."""
 
@@ -96,12 +108,7 @@ class Workload(msgspec.Struct, frozen=True):
         for each in self.groups:
             amounts = (size(each.block_bytes), digits(each.reads), digits(each.writes))
             kinds.add_row(each.benchmark, each.pattern, each.method, *amounts)
-        table = simple_table("POSIX and MPI-IO")
-        for heading in (counted(len(self.logs), "log"), "workload", "workload / log"):
-            table.add_column(heading, justify="right")
-        for name, each in self.amounts.items():
-            ratio = f"{each.workload / each.logs:.3f}" if each.logs else "–"
-            table.add_row(name.replace("_", " "), digits(each.logs), digits(each.workload), ratio)
+        table = table_of_amounts("POSIX and MPI-IO", counted(len(self.logs), "log"), "workload", self.amounts)
         notes = [f"- not reproduced: {entry.what}: {entry.amount}" for entry in self.missing]
         notes += [f"- incomplete, because Darshan ran out of memory: {printable(path)}" for path in self.partial]
         size_of_run = counted(self.processes, "process")
