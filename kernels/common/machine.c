@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "cores.h"
 #include "fail.h"
@@ -17,6 +18,7 @@ struct host {
     char name[MPI_MAX_PROCESSOR_NAME];
     char topology[1024]; /* "" if the scheduler states none */
     char processor[256]; /* its model, "" if the system states none */
+    char system[160];    /* "Linux 6.1.0-18-amd64", "" in simulations */
     int64_t memory_bytes, available_bytes;
     int cores, offered_cores, online_cores, ranks;
 };
@@ -60,6 +62,8 @@ static json_t *host_json(const struct host *host)
         json_object_set_new(fields, "topology", text_json(host->topology));
     if (host->processor[0])
         json_object_set_new(fields, "processor", text_json(host->processor));
+    if (host->system[0])
+        json_object_set_new(fields, "system", text_json(host->system));
     return fields;
 }
 
@@ -198,7 +202,10 @@ struct machine machine_describe(void)
     host_name(host.name);
     snprintf(host.topology, sizeof host.topology, "%s", topology ? topology : "");
 #ifndef COFFEECUP_SIMULATED
+    struct utsname system;
     processor_model("/proc/cpuinfo", host.processor, sizeof host.processor);
+    if (uname(&system) == 0)
+        snprintf(host.system, sizeof host.system, "%s %s", system.sysname, system.release);
 #endif
     MPI_Comm node = find_node(host.name);
     host.ranks = size_of(node);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the rounds of a search and the comparison that confirms its result, each in a folder of its own."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import typer
@@ -15,9 +16,11 @@ from coffeecup.postprocess.cli.alternation import (
     run_until_decided,
     say,
 )
+from coffeecup.postprocess.comparison.arms import BUILDS, LIBRARY, facts_of_run
 from coffeecup.postprocess.comparison.plan import PlanError
 from coffeecup.postprocess.comparison.result import Results
 from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Found, Search, plan_among, values_of
+from coffeecup.postprocess.show.words import printable
 
 UNLIMITED = 1000  # pairs, the most of a plan: a round ends after ROUND_BLOCKS
 
@@ -28,36 +31,51 @@ def searched(parameters: list[str], stated: dict, folder: Path) -> tuple[Found, 
     search = Search(values_of(parameters))
     plan_among(dict([*search.settings.items()][:1]), **stated)  # refused now, not after all rounds
     with alone_in(folder, "round-1"):
-        runs = halve(search, stated, folder)
+        rounds = halve(search, stated, folder)
         say(f"confirmation: {search.best}")
         plan = plan_among({search.best: search.settings[search.best]}, **stated)
         results = run_until_decided(Alternation(plan, folder / "confirmation"))
-    return search.found(runs, results), results
+    of_one_build([*rounds, results])
+    return search.found(sum(len(each.ended) for each in rounds), results), results
 
 
-def halve(search: Search, stated: dict, folder: Path) -> int:
-    """Runs rounds until one value is left; returns the number of runs. Raises PlanError if nothing can be found."""
-    within_round, runs, number = stated.copy(), 0, 0
-    within_round["pairs"] = UNLIMITED
+def halve(search: Search, stated: dict, folder: Path) -> list[Results]:
+    """Runs rounds until one value is left; returns their results. Raises PlanError if nothing can be found."""
+    within_round: dict = stated | {"pairs": UNLIMITED}
+    rounds: list[Results] = []
     while len(search.left) > 1:
-        number += 1
+        number = len(rounds) + 1
         say(f"round {number}: {', '.join(search.left)}")
         plan = plan_among({name: search.settings[name] for name in search.left}, **within_round)
         alternation = Alternation(plan, folder / f"round-{number}", keep_failed=True)
         results = alternation.results
         run_blocks(alternation, ROUND_BLOCKS, lambda now=results: bool(problem_of_default(now) or now.is_over))
-        runs += len(results.ended)
+        rounds.append(results)
         if problem := problem_of_default(results):
             raise PlanError(f"runs without any of the values failed: {problem}")
         if results.obstacles:
             raise PlanError(results.obstacles[0])
         if alternation.blocks < ROUND_BLOCKS:  # interrupted
             raise typer.Exit(1)
+        of_one_build(rounds)
         search.better = direction(results)
         search.add(results.metrics(ROUND_BLOCKS), results.judged[0])
     if not search.left:
         raise PlanError(f"runs of every value failed; {folder} has their output")
-    return runs
+    return rounds
+
+
+def of_one_build(rounds: list[Results]) -> None:
+    """Raises PlanError if the default ran with another kernel or MPI library than in the round before: what was left
+    out there might be the best value now."""
+    built = [
+        {fact: value for fact, value in facts_of_run(log).items() if fact in (*BUILDS, LIBRARY)}
+        for log in ([score.log for (_, arm), score in each.scores.items() if arm == DEFAULT][-1] for each in rounds)
+    ]
+    for before, now in pairwise(built):
+        for fact, value in now.items():
+            if value != before.get(fact):
+                raise PlanError(f"{fact} changed between two rounds, to {printable(value)}: search in another folder")
 
 
 def problem_of_default(results: Results) -> str | None:

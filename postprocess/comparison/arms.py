@@ -19,7 +19,9 @@ BUILT = frozenset({"command", "modules"})
 LIBRARY = "MPI library"
 BUILDS = ("kernel version", "sources", "compiler", "compiler flags", "compiled with")
 CAUSES: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("benchmark", HOSTS, "cores of a host", "memory of a host"), frozenset({"command"})),
+    **dict.fromkeys(
+        ("benchmark", HOSTS, "operating system", "cores of a host", "memory of a host"), frozenset({"command"})
+    ),
     **dict.fromkeys(BUILDS, BUILT),
     "processes": frozenset({"command", "environment"}),  # such as SLURM_NTASKS_PER_NODE
 }

@@ -32,6 +32,7 @@ def facts(log: Log) -> dict[str, str | float]:
         **facts_of(log),
         "cores of a host that others used": max((use.others_cores for use in use_of_hosts(log)), default=None),
         **_topology([host.topology or "" for host in run.hosts]),
+        "operating system": _each(host.system or "" for host in run.hosts),
         "cores of a host": _each(host.cores for host in run.hosts),
         "memory of a host": _each(size(host.memory_bytes) for host in run.hosts),
         **{f"environment {name}": value for name, value in run.environment.items() if name != ASKED},

@@ -98,6 +98,7 @@ class Host(Part, kw_only=True):
     ]
     topology: Annotated[Text | None, about("`SLURM_TOPOLOGY_ADDR`, its address in Slurm's topology")] = None
     processor: Annotated[Text | None, about("its model by `/proc/cpuinfo`")] = None
+    system: Annotated[Text | None, about("`uname -sr`")] = None
 
     def __post_init__(self):
         if len(self.core_sets) != len(self.ranks):

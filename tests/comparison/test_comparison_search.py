@@ -169,3 +169,16 @@ def test_a_command_that_fails_without_any_value_ends_the_search(tmp_path, script
     """Whether values fail as well or not, and whatever their order is."""
     done = search(tmp_path, ["sh", "-c", script])
     assert done.exit_code == 2 and "runs without any of the values failed" in commands.said(done)
+
+
+@pytest.mark.parametrize("later", ["round-2", "confirmation"])
+def test_a_search_does_not_go_on_with_another_library(tmp_path, machine, later):
+    """As after a maintenance."""
+    for path in tmp_path.glob("log*.jsonl"):
+        before, after = '"Open MPI v4.1.4"', '"Open MPI v5.0.1"'
+        assert before in path.read_text()
+        logs_made.write(tmp_path / later / path.name, path.read_text().replace(before, after).encode())
+    script = f"case $PWD in */{later}/*) later={later}/ ;; esac; {machine[2]}".replace("log$LIMIT", "${later}log$LIMIT")
+    done = search(tmp_path, ["sh", "-c", script])
+    assert done.exit_code == 2 and "MPI library changed between two rounds, to Open MPI v5.0.1" in commands.said(done)
+    assert (tmp_path / "runs" / "confirmation").exists() == (later == "confirmation")  # no run more than needed

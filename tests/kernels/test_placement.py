@@ -15,6 +15,7 @@ from raw_log import read_log
 
 from coffeecup.postprocess.benchmarks import scoring
 from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.logs.facts import facts
 from coffeecup.postprocess.logs.placement import of_placement
 from coffeecup.postprocess.logs.reader import LogError
 
@@ -107,6 +108,7 @@ def test_kernel_records_the_cores_of_each_rank(openmpi, tmp_path, offered):
     [host] = found.run["hosts"]
     assert (host["offered_cores"], host["online_cores"]) == (len(offered), os.sysconf("SC_NPROCESSORS_ONLN"))
     assert host.get("processor", "-") == re.search("Model name: *(.*)", run(["lscpu"]).stdout)[1]
+    assert host["system"] == run(["uname", "-sr"]).stdout.strip() == facts(scoring.read_log(log))["operating system"]
     if len(offered) == 2:
         assert sorted(host["core_sets"]) == sorted(map(str, offered)), done.stderr
         assert done.stderr.count("bound to socket") == 2, done.stderr
