@@ -269,10 +269,13 @@ def too_wide(clause: Clause, values: list[float]) -> Iterator[str]:
 
 def too_variable(most_percent: float, values: list[float]) -> Iterator[str]:
     """The coefficient of variation is the standard deviation of the sample divided by the absolute mean."""
-    mean = abs(statistics.fmean(values))
+    mean = statistics.fmean(values)
     if len(values) < 2 or not mean:
         yield "These runs have no coefficient of variation."
-    elif (percent := 100 * statistics.stdev(values) / mean) > most_percent * (1 + ROUNDING):
+        return
+    # statistics.stdev takes 100 times as long, most of the time of simulated acceptances.
+    deviation = math.dist(values, [mean] * len(values)) / (len(values) - 1) ** 0.5
+    if (percent := 100 * deviation / abs(mean)) > most_percent * (1 + ROUNDING):
         yield f"The coefficient of variation is {digits(percent)} %, above {exact(most_percent)} %."
 
 

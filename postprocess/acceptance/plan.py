@@ -151,7 +151,7 @@ def scattered(clause: Clause, values: np.ndarray) -> np.ndarray:
     """Which acceptances (draws,) scatter more than a clause allows, which does not depend on the true value."""
     if (clause.variation, clause.least_of_median, clause.most_of_median) == (None, None, None):
         return np.zeros(len(values), dtype=bool)
-    return np.array([any(too_wide(clause, list(runs))) for runs in values])
+    return np.array([any(too_wide(clause, runs.tolist())) for runs in values])
 
 
 def clause_with(runs: Runs, supplier: float, wanted: Wanted) -> Clause | None:
