@@ -10,7 +10,7 @@ import yaml
 from coffeecup.postprocess.acceptance.contract import Clause
 from coffeecup.postprocess.acceptance.plan import ANY_PRICE, Plan, Proposal
 from coffeecup.postprocess.acceptance.risk import Assumed, Chance
-from coffeecup.postprocess.reports.risks import AXES, WHOLE, assumptions, characteristic, passed_of, percent
+from coffeecup.postprocess.reports.risks import AXES, WHOLE, assumptions, characteristic, parts, passed_of, percent
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.terminal import rendered, simple_table
@@ -37,7 +37,7 @@ def in_percent(risks: dict[str, tuple[float, float, float]]) -> list[str]:
 
 
 def text(plan: Plan, assumed: Assumed) -> str:
-    """Two rows for each clause and the whole contract, as agreed and as proposed, and the lines of the proposal."""
+    """Two rows for each part of the contract, as agreed and as proposed, and the lines of the proposal."""
     table = simple_table("clause")
     table.add_column("")
     for heading in ("runs", "statistic", "guard band, %", "fail at bound, %", f"pass {plan.wanted.below:g} % below, %"):
@@ -49,7 +49,7 @@ def text(plan: Plan, assumed: Assumed) -> str:
             table.add_row("", *row_of(plan, "proposed", one.proposed, plan.proposed))
     for label, chances in (("as agreed", plan.agreed), ("proposed", plan.proposed)):
         name = WHOLE if chances is plan.agreed else ""
-        if chances:
+        if chances and None in parts(plan.agreed):
             risks = in_percent(risks_of(plan, chances, None))
             table.add_row(name, label, "", "", "", *risks, hours(plan.cost(chances is plan.proposed)))
     wanted = plan.wanted

@@ -38,11 +38,11 @@ def assumptions(assumed: Assumed, contract: Contract) -> Iterator[str]:
 
 
 def text(contract: Contract, assumed: Assumed, chances: list[Chance]) -> str:
-    """The probabilities in percent: two rows for each clause, the second one with the intervals."""
+    """The probabilities in percent: two rows for each part of the contract, the second one with the intervals."""
     table = simple_table("true value better by, %")
     for better in dict.fromkeys(chance.percent_better for chance in chances):
         table.add_column(f"{better:g}", justify="right", no_wrap=True)
-    for name in dict.fromkeys(chance.clause for chance in chances):
+    for name in parts(chances):
         row = [chance for chance in chances if chance.clause == name]
         table.add_row(printable(name or WHOLE), *(percent(chance.passes) for chance in row))
         intervals = (f"{percent(chance.passes_low)}-{percent(chance.passes_high)}" for chance in row)
@@ -52,6 +52,12 @@ def text(contract: Contract, assumed: Assumed, chances: list[Chance]) -> str:
     lines = [*map(printable, assumptions(assumed, contract)), *summary(chances)]
     title = f"{printable(contract.title)}: probability to pass in percent, below it the 95 % interval"
     return rendered(title, table, width=WIDTH) + "\n".join(lines) + "\n"
+
+
+def parts(chances: list[Chance]) -> list[str | None]:
+    """The clauses by name, and the whole contract (None) unless it repeats the only clause."""
+    first, *others = dict.fromkeys(chance.clause for chance in chances)
+    return [first] if others == [None] and passed_of(chances, first) == passed_of(chances, None) else [first, *others]
 
 
 def passed_of(chances: list[Chance], clause: str | None) -> dict[float, float]:
@@ -86,9 +92,13 @@ def as_object(contract: Contract, assumed: Assumed, chances: list[Chance]) -> di
 
 
 def figure(chances: list[Chance]) -> Figure:
-    """The operating characteristic: a line for the whole contract and one for each clause."""
+    """The operating characteristic: a line for each part of the contract."""
     data = pd.DataFrame(
-        [(chance.clause or WHOLE, chance.percent_better, 100 * chance.passes) for chance in chances],
+        [
+            (name or WHOLE, better, 100 * passes)
+            for name in parts(chances)
+            for better, passes in passed_of(chances, name).items()
+        ],
         columns=["clause", *AXES],
     )
     looks = [

@@ -73,7 +73,8 @@ def test_risks_are_those_of_all_runs_and_clear_cases_need_half_of_them():
 
 def test_no_interval_is_cut_off():
     """All intervals of the nine true values have their longest form."""
-    made = [Chance(name, percent, 0.5, 0.334, 0.727, 3.0) for percent in PERCENT for name in ("bandwidth", None)]
+    both = (("bandwidth", 0.5), (None, 0.4))
+    made = [Chance(name, percent, passes, 0.334, 0.727, 3.0) for percent in PERCENT for name, passes in both]
     shown = risks.text(agreed(FIVE), Assumed(Stated(0.05)), made)
     assert shown.count("33.4-72.7") == 18
     assert [shown.count(words) for words in ("mean runs", "whole contract")] == [1, 1]
