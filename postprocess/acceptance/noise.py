@@ -7,7 +7,7 @@ of the same night, and the nights of one acceptance follow each other in blocks.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from coffeecup.postprocess.logs import paths, trees
 from coffeecup.postprocess.show.words import counted, printable
 
 FEWEST_NIGHTS = 20  # that tell a noise: its standard deviation is then known to about 16 %
+RESAMPLED = 100  # records that could have been
 EVERY = "*"  # the column of a table that all clauses without a column of their own share
 NIGHT = "night"
 
@@ -76,6 +77,10 @@ class Stated:
             drawn.append(1 + nights[:, session_of_runs(runs, sessions)] + inside)
         return Drawn(drawn, np.empty((draws, 0)))
 
+    def resampled(self, _seed: int) -> "list[Stated]":
+        """What is stated is known."""
+        return [self]
+
 
 @dataclass(frozen=True)
 class Recorded:
@@ -101,9 +106,7 @@ class Recorded:
         """As of stated noise. The nights of an acceptance follow each other, because they depend on each other, but in
         blocks where there are so few that acceptances would hardly differ."""
         sessions = sessions if self.repeated else max(map(runs_of, tests))
-        block = max(self.nights // FEWEST_NIGHTS, 2)
-        first = np.random.default_rng([seed, self.nights]).integers(self.nights, size=(draws, -(-sessions // block)))
-        nights = (first[:, np.arange(sessions) // block] + np.arange(sessions) % block) % self.nights
+        nights = self.in_blocks((draws, sessions), seed)
         times, drawn = np.zeros((draws, self.nights), dtype=np.int16), []
         for number, test in enumerate(tests):
             values, count = self.tests[names(test)]
@@ -112,6 +115,20 @@ class Recorded:
             drawn.append(values[chosen, inside])
         np.add.at(times, (np.arange(draws)[:, None], nights), 1)
         return Drawn(drawn, times)
+
+    def in_blocks(self, shape: tuple[int, int], seed: int) -> np.ndarray:
+        """Nights by number, drawn in blocks along the second axis."""
+        (draws, length), block = shape, max(self.nights // FEWEST_NIGHTS, 2)
+        first = np.random.default_rng([seed, self.nights]).integers(self.nights, size=(draws, -(-length // block)))
+        return (first[:, np.arange(length) // block] + np.arange(length) % block) % self.nights
+
+    def resampled(self, seed: int) -> "list[Recorded]":
+        """Records of other nights, drawn from these, each relative to its own medians: what the noise may be, as far as
+        these nights tell it (bootstrap)."""
+        return [
+            replace(self, tests={key: relative(of[nights], count[nights]) for key, (of, count) in self.tests.items()})
+            for nights in self.in_blocks((RESAMPLED, self.nights), seed)
+        ]
 
 
 Noise = Stated | Recorded
@@ -156,8 +173,13 @@ def packed(rows: pd.DataFrame, clauses: tuple[str, ...], nights: list) -> tuple[
     place = pd.Index(nights).get_indexer(pd.Index(rows[NIGHT]))
     count = np.bincount(place)
     values = np.full((len(nights), count.max(), len(clauses)), np.nan)
-    values[place, rows.groupby(place).cumcount()] = rows[list(clauses)] / middle
-    return values, count
+    values[place, rows.groupby(place).cumcount()] = rows[list(clauses)]
+    return relative(values, count)
+
+
+def relative(values: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values (nights, runs, clauses) divided by the medians of all runs, and the number of runs of each night."""
+    return values / np.nanmedian(values, axis=(0, 1)), count
 
 
 def read_noise(path: Path, tests: Sequence[Sequence[Clause]]) -> Recorded:

@@ -8,6 +8,7 @@ the bound to pass. All clauses are at the same distance from their bounds.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -37,6 +38,11 @@ class Assumed:
     refused: float = 0.0
     draws: int = 4000
     seed: int = 0
+
+    @cached_property
+    def noises(self) -> Sequence[Noise]:
+        """What the noise may be, as far as it is known."""
+        return self.noise.resampled(self.seed)
 
 
 @dataclass(frozen=True)

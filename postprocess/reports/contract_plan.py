@@ -76,8 +76,9 @@ def few(nights: int) -> Iterator[str]:
     """What so many recorded nights tell."""
     if nights:
         yield (
-            f"The noise is known from {counted(nights, 'night')} only: the risks are those in these nights. The true "
-            "ones can be anywhere in the intervals, which more nights narrow."
+            f"The noise is known from {counted(nights, 'night')} only: the risks are those in these nights, and a "
+            "proposal keeps the wanted ones on average over such records. The true ones can be anywhere in the "
+            "intervals, which more nights narrow."
         )
 
 

@@ -19,8 +19,8 @@ from contracts_made import clause, contract, write_contract
 from test_risk import NAIVE, agreed
 
 from coffeecup.postprocess.acceptance import evaluation
-from coffeecup.postprocess.acceptance.noise import Stated
-from coffeecup.postprocess.acceptance.plan import STATISTICS, Runs, Wanted, clause_with, plan, sure
+from coffeecup.postprocess.acceptance.noise import NIGHT, Stated, recorded
+from coffeecup.postprocess.acceptance.plan import STATISTICS, Runs, Wanted, clause_with, drawn, plan, sure
 from coffeecup.postprocess.acceptance.risk import Assumed
 from coffeecup.postprocess.reports.risks import passed_of
 
@@ -51,9 +51,46 @@ def test_normal_noise_needs_what_the_formula_says(ceiling):
     assert passed[-5.0] <= 0.06
 
 
-def test_the_statistic_of_the_contract_stays_if_it_serves():
-    [proposal] = planned(replace(NAIVE, statistic="median"), noise=Stated(0.01)).proposals
-    assert proposal.proposed.statistic == "median"
+@pytest.mark.parametrize(
+    ("scatter", "sequential", "agreed_on", "proposed"),
+    [
+        (0.01, False, "median", "median"),
+        (0.01, False, "mean", "mean"),
+        (0.01, False, "minimum", "median"),
+        (0.05, False, "median", "mean"),
+        (0.05, True, "maximum", "median"),
+    ],
+)
+def test_a_median_or_mean_stays_if_it_serves_and_no_extreme_is_proposed(scatter, sequential, agreed_on, proposed):
+    """Of normal noise, the mean needs fewer runs. A sequential clause has none, because each later run changes it."""
+    one = replace(NAIVE, statistic=agreed_on, sequential=sequential)
+    [proposal] = planned(one, noise=Stated(scatter)).proposals
+    assert proposal.proposed.statistic == proposed
+
+
+# --- recorded nights --------------------------------------------------------------------------------------------------
+
+
+def nights_of(*values):
+    return recorded(pd.DataFrame({NIGHT: range(len(values)), NAIVE.name: values}), [[NAIVE]], "a table")
+
+
+def test_what_the_nights_may_have_missed_is_part_of_the_risk():
+    """Of 20 nights, two neighbours are 20 % slower and two faster. Another record is ten blocks of two of them, so its
+    mean has the variance 10 (4/20 0.2^2 + 2/20 0.4^2) / 20^2. The mean of 1000 runs of one record adds hardly any."""
+    noise = nights_of(*[1.0] * 4, 0.8, 0.8, *[1.0] * 8, 1.2, 1.2, *[1.0] * 4)
+    for of, variance in ((noise, 0.0006), (Stated(0.0), 0.0)):
+        [runs] = drawn([NAIVE], Assumed(of, draws=1000), 1000)
+        assert runs.values.shape == (1000, 1000)
+        assert runs.values.mean(axis=1).std() == pytest.approx(variance**0.5, rel=0.3)
+
+
+def test_a_resampled_record_is_relative_to_its_own_median():
+    """With 8 of 20 nights that are slower, some records have more slow nights than others."""
+    noise = nights_of(*[1.0] * 12, *[0.8] * 8)
+    found = [record.tests[NAIVE.name,][0] for record in noise.resampled(seed=0)]
+    assert {float(np.median(values)) for values in found} == {1.0}
+    assert {float(values.max()) for values in found} == {1.0, 1.25, 1 / 0.9}
 
 
 def test_the_risk_of_the_contract_is_divided_among_its_clauses():
@@ -128,7 +165,7 @@ def test_a_proposal_is_judged_by_other_draws_than_those_that_chose_it():
 def test_the_same_statistics_as_in_the_evaluation():
     values = [3.0, 1.0, 2.0, 9.0]
     assert {name: of(values) for name, of in STATISTICS.items()} == {
-        name: of(values) for name, of in evaluation.STATISTICS.items()
+        name: evaluation.STATISTICS[name](values) for name in ("median", "mean")
     }
 
 
