@@ -142,6 +142,14 @@ def test_episodes_are_no_autocorrelation(length, own):
     assert usual_correlation(list(values)) == pytest.approx(0.29 if own else 0.0, abs=0.06)
 
 
+def test_what_all_series_lose_at_once_is_no_autocorrelation():
+    """White noise, of which 8 nights of 48 are low by 1.5 standard deviations, which no series shows alone: as a part
+    of the noise, they would be up to 1 / 6 * 5 / 6 * 1.5^2 = 0.31 of 1.31, an autocorrelation of 0.24."""
+    values = np.random.default_rng(8).standard_normal((40, 48))
+    values[:, 40:] -= 1.5
+    assert usual_correlation(list(values)) == pytest.approx(0.0, abs=0.05)
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_level_that_is_beyond_the_bound_for_the_most_part_is_no_episode():
     """On a line, the differences of neighbours are nearly the same: all values are many of their robust standard
