@@ -3,6 +3,7 @@
 #include "filesystem.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <mntent.h>
 #include <mpi.h>
@@ -13,6 +14,7 @@
 #include <sys/vfs.h>
 
 #include "fail.h"
+#include "first_line.h"
 #include "record.h"
 
 static bool is_below(const char *path, const char *mount)
@@ -38,6 +40,46 @@ void find_mount(const char *list, const char *path, struct mount *mount)
         }
     }
     endmntent(mounts);
+}
+
+/* A number of KiB in the file of a target, -1 if there is none. */
+static int64_t kib_in(const char *folder, const char *file)
+{
+    char line[32];
+    int64_t number;
+    read_first_line(line, sizeof line, "%s/%s", folder, file);
+    return sscanf(line, "%" SCNd64, &number) == 1 && number >= 0 && number <= INT64_MAX / 1024 ? number : -1;
+}
+
+/* Clients since Lustre 2.12 have these files in sysfs, earlier ones in proc. */
+struct target fullest_target(const char *root, const struct mount *mount)
+{
+    static const char *const places[] = {"/sys/fs/lustre/osc", "/proc/fs/lustre/osc"};
+    const char *name = strstr(mount->source, ":/");
+    struct target fullest = {0};
+    glob_t found = {0};
+    if (strcmp(mount->type, "lustre") != 0 || !name)
+        return fullest;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char pattern[PATH_MAX];
+        snprintf(pattern, sizeof pattern, "%s%s/%.*s-OST*-osc-*", root, places[i], (int)strcspn(name + 2, "/"),
+                 name + 2);
+        glob(pattern, i ? GLOB_APPEND : 0, NULL, &found);
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *folder = found.gl_pathv[i], *target = strrchr(folder, '/') + 1;
+        const int64_t total = kib_in(folder, "kbytestotal"), free_kib = kib_in(folder, "kbytesavail");
+        if (total <= 0 || free_kib < 0 || free_kib > total)
+            continue; /* of a server that does not answer */
+        if (!fullest.name[0] ||
+            (double)free_kib / (double)total < (double)fullest.free_bytes / (double)fullest.total_bytes) {
+            snprintf(fullest.name, sizeof fullest.name, "%.*s", (int)(strstr(target, "-osc-") - target), target);
+            fullest.total_bytes = 1024 * total;
+            fullest.free_bytes = 1024 * free_kib;
+        }
+    }
+    globfree(&found);
+    return fullest;
 }
 
 static bool is_secret(const char *option, size_t length)
@@ -139,6 +181,7 @@ struct filesystem filesystem_describe(const char *directory)
     MPI_CHECK(MPI_Allreduce(mine, all, 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
     filesystem.shared = all[0] == -all[1];
     filesystem.free_bytes = -all[2];
+    filesystem.fullest = fullest_target("", &filesystem.mount);
     MPI_CHECK(MPI_Bcast(filesystem.directory, sizeof filesystem.directory, MPI_CHAR, 0, MPI_COMM_WORLD));
     return filesystem;
 }
@@ -146,13 +189,19 @@ struct filesystem filesystem_describe(const char *directory)
 json_t *filesystem_json(const struct filesystem *filesystem)
 {
     const struct mount *mount = &filesystem->mount;
-    return OBJECT(field_text("directory", filesystem->directory), field_text("type", mount->type),
-                  field_json("source", mount_source_json(mount->source)),
-                  field_json("mount_point", text_or_null(mount->point)),
-                  field_json("mount_options", mount_options_json(mount->options)),
-                  field_int_or_null("block_bytes", filesystem->block_bytes > 0, filesystem->block_bytes),
-                  field_int_or_null("fragment_bytes", filesystem->fragment_bytes > 0, filesystem->fragment_bytes),
-                  field_int("total_bytes", filesystem->total_bytes), field_int("free_bytes", filesystem->free_bytes));
+    const struct target *fullest = &filesystem->fullest;
+    json_t *fields = OBJECT(
+        field_text("directory", filesystem->directory), field_text("type", mount->type),
+        field_json("source", mount_source_json(mount->source)), field_json("mount_point", text_or_null(mount->point)),
+        field_json("mount_options", mount_options_json(mount->options)),
+        field_int_or_null("block_bytes", filesystem->block_bytes > 0, filesystem->block_bytes),
+        field_int_or_null("fragment_bytes", filesystem->fragment_bytes > 0, filesystem->fragment_bytes),
+        field_int("total_bytes", filesystem->total_bytes), field_int("free_bytes", filesystem->free_bytes));
+    if (fullest->name[0])
+        json_object_set_new(fields, "fullest_target",
+                            OBJECT(field_text("name", fullest->name), field_int("total_bytes", fullest->total_bytes),
+                                   field_int("free_bytes", fullest->free_bytes)));
+    return fields;
 }
 
 void filesystem_check_space(const struct filesystem *filesystem, int ranks_on_node, int ranks, int64_t bytes,

@@ -17,13 +17,20 @@ struct mount {
     char options[OPTIONS_TEXT]; /* separated by commas */
 };
 
+/* A target of a Lustre file system: one of the stores to which its files are striped. */
+struct target {
+    char name[64]; /* "work-OST0003" */
+    int64_t total_bytes, free_bytes;
+};
+
 struct filesystem {
     char directory[PATH_MAX]; /* absolute, without symbolic links */
     struct mount mount;
     int64_t block_bytes, fragment_bytes; /* statfs: recommended for I/O, and allocated; 0: not stated */
     int64_t total_bytes;
-    int64_t free_bytes; /* for this user; on the node with the least */
-    bool shared;        /* all processes appear to use the same one */
+    int64_t free_bytes;    /* for this user; on the node with the least */
+    bool shared;           /* all processes appear to use the same one */
+    struct target fullest; /* without a name: not known */
 };
 
 /* As rank 0 sees it, except for `free_bytes` and `shared`. Refuses a `directory` that does not exist on some rank.
@@ -34,6 +41,10 @@ struct filesystem filesystem_describe(const char *directory);
  * /proc/self/mounts; of several at one place, the last one, which hides the others. Without one, or without a list, the
  * type is "unknown" and the other texts are empty. */
 void find_mount(const char *list, const char *path, struct mount *mount);
+
+/* The target with the largest share in use, of a mount whose type is lustre, as its client states in the files of
+ * `root`, normally "". Without a name if it states none. */
+struct target fullest_target(const char *root, const struct mount *mount);
 
 /* The options of a mount, as a list. An option whose name suggests a password or a key loses its value. */
 json_t *mount_options_json(const char *options);

@@ -10,7 +10,7 @@ from itertools import chain
 
 from coffeecup.postprocess.logs.io_records import FileServers, Striping
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import Filesystem
+from coffeecup.postprocess.logs.records import Filesystem, Target
 from coffeecup.postprocess.show.words import counted, size
 
 # Options of mounts that may differ from node to node, or from mount to mount, without a change of the file system.
@@ -18,7 +18,7 @@ VOLATILE = {"addr", "clientaddr", "fd", "lowerdir", "mountaddr", "mountport", "p
 
 
 MOST_NAMED = 64  # servers, in the report
-FILL = "fill of the file system (%)"
+FILL, FULLEST = "fill of the file system (%)", "fill of its fullest target (%)"
 
 
 def facts_of(log: Log) -> dict[str, str | float]:
@@ -30,8 +30,13 @@ def facts_of(log: Log) -> dict[str, str | float]:
     stated = {"file system": found.name, "mount options": ", ".join(options), "block size": block_size(found)} | {
         "stripes": max(((one.stripes or 0, stripes(one)) for one in stripings(log)), default=(0, ""))[1]
     }
-    full = {FILL: 100 * (1 - found.free_bytes / found.total_bytes)} if found.total_bytes else {}
-    return stated | full
+    full = {FILL: fill_of(found)} if found.total_bytes else {}
+    return stated | full | ({FULLEST: fill_of(target)} if (target := found.fullest_target) else {})
+
+
+def fill_of(part: Filesystem | Target) -> float:
+    """In per cent."""
+    return 100 * (1 - part.free_bytes / part.total_bytes)
 
 
 def stripings(log: Log) -> list[Striping]:
@@ -53,6 +58,10 @@ def stripes(one: Striping) -> str:
         return ""
     pool = f", pool {one.pool}" if one.pool else ""
     return f"{counted(one.stripes, 'stripe')} of {size(one.stripe_bytes)}{pool}"
+
+
+def free_of(part: Filesystem | Target) -> str:
+    return f"{size(part.free_bytes)} free of {size(part.total_bytes)}"
 
 
 def block_size(found: Filesystem) -> str:
@@ -83,7 +92,8 @@ def rows(log: Log) -> list[tuple[str, str]]:
         ("Directory", found.directory),
         ("Mount options", ", ".join(found.mount_options) or "not stated by the system"),
         ("Block size", block_size(found) or "not stated by the file system"),
-        ("Size", f"{size(found.free_bytes)} free of {size(found.total_bytes)}"),
+        ("Size", free_of(found)),
+        *([("Fullest target", f"{target.name}: {free_of(target)}")] if (target := found.fullest_target) else []),
         *(layouts if of_files else []),
     ]
 

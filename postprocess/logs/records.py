@@ -117,6 +117,14 @@ class Mpi(Part):
     ]
 
 
+class Target(Part):
+    """One of the stores to which a file system stripes files."""
+
+    name: Annotated[Text, about("such as `work-OST0003`")]
+    total_bytes: Annotated[PositiveBytes, about("its size")]
+    free_bytes: Annotated[Bytes, about("free for users")]
+
+
 class Filesystem(Part, kw_only=True):
     """The file system under test as the node of rank 0 mounts it."""
 
@@ -149,6 +157,9 @@ class Filesystem(Part, kw_only=True):
     fragment_bytes: Annotated[PositiveBytes | None, about("allocated (`f_frsize`); null if unknown")]
     total_bytes: Annotated[Bytes, about("at most 2^63 - 1, which some file systems exceed")]
     free_bytes: Annotated[Bytes, about("free for this user, on the node with the least; at most 2^63 - 1")]
+    fullest_target: Annotated[
+        Target | None, about("the target with the largest share in use, if the client states it: that of Lustre does")
+    ] = None
 
     @property
     def name(self) -> str:

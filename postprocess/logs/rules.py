@@ -240,7 +240,7 @@ def problems_of_file_system(log: Log) -> Iterator[Problem]:
     )
     below = found.mount_point is None or is_below(found.directory, found.mount_point)
     kept = {
-        "free_bytes": found.free_bytes <= found.total_bytes,
+        "free_bytes": all(part.free_bytes <= part.total_bytes for part in (found, found.fullest_target) if part),
         "mount": below and "ro" not in found.mount_options,
         "fragment_bytes": whole_parts,
     }

@@ -97,6 +97,9 @@ def test_how_full_the_file_system_is_and_what_others_used_are_numbers(tmp_path):
     assert found["fill of the file system (%)"] == 75.0
     assert isinstance(found["cores of a host that others used"], float)
     assert "fill of the file system (%)" not in facts_of(tmp_path, total_bytes=0, free_bytes=0)
+    target = {"name": "work-OST0003", "total_bytes": 2**20, "free_bytes": 2**17}
+    assert facts_of(tmp_path, fullest_target=target)["fill of its fullest target (%)"] == 87.5
+    assert "fill of its fullest target (%)" not in found
 
 
 def test_the_largest_number_of_stripes_is_a_fact(tmp_path):
