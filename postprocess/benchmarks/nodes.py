@@ -11,6 +11,7 @@ from math import isfinite, nan
 import numpy as np
 import pandas as pd
 
+from coffeecup.postprocess.benchmarks.links import Found as Links
 from coffeecup.postprocess.logs.records import Run
 from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import counted
@@ -45,12 +46,13 @@ def nobody() -> pd.DataFrame:
 class Examination:
     """`nodes` has a row per node, the slowest first: `node`, its name; the columns of statistics.nodes.Effects; and
     `confirmed`; `servers` has the same of servers of files, without any confirmed. `remarks` state what limits the
-    verdict."""
+    verdict. `links` are those that lose packets, which the verdict does not depend on."""
 
     verdict: Verdict
     nodes: pd.DataFrame = field(compare=False)  # tables have no truth value; remarks and verdict follow from it
     remarks: tuple[str, ...] = ()
     servers: pd.DataFrame = field(default_factory=nobody, compare=False)
+    links: Links = field(default_factory=Links)
 
     @property
     def named(self) -> pd.DataFrame:
@@ -61,6 +63,12 @@ class Examination:
     def slow_servers(self) -> list[str]:
         """A text for each server that is suspected."""
         return listed(self.servers[self.servers["suspect"]])
+
+    @property
+    def remarks_on_links(self) -> list[str]:
+        """Links that lose packets, and what limits that, in sentences without a full stop."""
+        named = [f"The link of a node may lose packets: {text}" for text in self.links.listed]
+        return [*named, *self.links.remarks]
 
 
 MATCHINGS, WRITES, READS, COMPUTATIONS = "matchings", "writes", "reads", "computations"  # what a node's times are of
@@ -185,6 +193,8 @@ def qualifications(found: Examination) -> Iterator[tuple[str, str]]:
     if servers := found.slow_servers:
         word = "server" if len(servers) == 1 else "servers"
         yield "slow_servers", f"Slow {word} of files suspected: {'; '.join(servers)}"
+    if links := found.links.listed:
+        yield "lossy_links", f"Links that may lose packets: {'; '.join(links)}"
     named = found.named
     for what, rows in (("confirmed", named[named["confirmed"]]), ("suspected", named[~named["confirmed"]])):
         if len(rows):
@@ -208,7 +218,8 @@ def sentence(found: Examination) -> str:
 def in_sentences(found: Examination) -> str:
     """The verdict with its remarks and the named nodes, as one text."""
     named = f" They are: {'; '.join(listed(found.named))}." if len(found.named) else ""
-    return " ".join([sentence(found), *(f"{remark}." for remark in found.remarks)]) + named
+    remarks = [*found.remarks, *found.remarks_on_links]
+    return " ".join([sentence(found), *(f"{remark}." for remark in remarks)]) + named
 
 
 def plain(value):
@@ -222,13 +233,15 @@ def as_object(found: Examination) -> dict:
         "verdict": str(found.verdict),
         "remarks": list(found.remarks),
         "servers": found.slow_servers,
+        "links": found.links.listed,
         "nodes": [{name: plain(value) for name, value in row.items()} for row in found.nodes.to_dict("records")],
     }
 
 
 def stored(found: Examination) -> dict:
     """What a session keeps of an examination, about 45 bytes a node: `values` has [ratio, low, high, slow, examined] of
-    each node, null where unknown. Servers of files are stored in the same way, if any were compared."""
+    each node, null where unknown. Servers of files are stored in the same way, if any were compared; of links, how many
+    were compared and those that may lose packets."""
     named = found.named
     servers = {"suspects": list(found.servers["node"][found.servers["suspect"]]), "values": values_of(found.servers)}
     return {
@@ -237,6 +250,7 @@ def stored(found: Examination) -> dict:
         "confirmed": list(named["node"][named["confirmed"]]),
         "values": values_of(found.nodes),
         **({"servers": servers} if len(found.servers) else {}),
+        **({"links": {"compared": found.links.compared, "named": found.links.named}} if found.links.compared else {}),
     }
 
 

@@ -5,15 +5,15 @@ import gc
 import os
 import re
 from collections import ChainMap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks import nodes
+from coffeecup.postprocess.benchmarks import links, nodes
 from coffeecup.postprocess.benchmarks.benchmark import SIMULATED
 from coffeecup.postprocess.benchmarks.registry import benchmarks, functions, log_formats, part
 from coffeecup.postprocess.benchmarks.score import Metric, Qualification, Score
@@ -145,9 +145,14 @@ class UnscoredError(LogError):
 
 def unscored(log: Log, problem: str) -> LogError:
     """The error of a log that its benchmark's rules refuse, with its nodes if what it lacks does not concern them."""
-    examine = functions(log.benchmark).nodes_of_unscored
-    examined = examine(log) if examine else None
+    examined = examination(log, functions(log.benchmark).nodes_of_unscored)
     return UnscoredError(log.path, problem, examined) if examined else LogError(log.path, problem)
+
+
+def examination(log: Log, examine: Callable[[Log], nodes.Examination | None] | None) -> nodes.Examination | None:
+    """The nodes of a run with their links, None if it was not examined."""
+    examined = examine(log) if examine else None
+    return replace(examined, links=links.found(log)) if examined else None
 
 
 def qualify(log: Log, table: pd.DataFrame, metrics: pd.Series) -> Evaluation:
@@ -155,8 +160,7 @@ def qualify(log: Log, table: pd.DataFrame, metrics: pd.Series) -> Evaluation:
     benchmark, qualifications = benchmarks()[log.benchmark], part(log.benchmark, "qualifications")
     broken = (*([SIMULATED] if log.run.simulated else []), *qualifications.breaches(log), *of_root(log))
     breaches = tuple(Qualification(key, f"Not official: {text}.") for key, text in broken)
-    examine = functions(benchmark.name).nodes
-    examined = examine(log) if examine else None
+    examined = examination(log, functions(benchmark.name).nodes)
     of_nodes = [Qualification(*stated) for stated in nodes.qualifications(examined)] if examined else []
     own, counted = qualifications.qualifications(log, table), (*of_counters(log), *of_energy(log))
     of_run, of_counts = ([Qualification(key, f"{text}.") for key, text in found] for found in (own, counted))

@@ -68,7 +68,7 @@ class Rolling:
 @exit_codes(
     {
         0: "no node is confirmed to be slow",
-        1: "a node is confirmed to be slow, or two runs that hang name the same nodes",
+        1: "a node is confirmed to be slow, or several runs name the same link, or hang because of the same nodes",
         2: USAGE,
         3: "--plan: fewer than three nodes are idle, or the budget of this night is used up",
     }
@@ -95,9 +95,10 @@ def nodes(
     as_json: options.AsJson = False,
 ) -> None:
     """List slow nodes, and slow servers of files: how slow compared with their peers, since when, and how often they
-    were suspected; and the nodes of runs that hang."""
+    were suspected; links that lose packets; and the nodes of runs that hang."""
     from coffeecup.postprocess.history.nodes import as_servers, hangs, node_table, over_sessions, server_table, summary
-    from coffeecup.postprocess.reports.changes import hang_line
+    from coffeecup.postprocess.history.repeated import links
+    from coffeecup.postprocess.reports.changes import hang_line, link_line
 
     if (as_json, form != Format.TEXT, rolling.plan is not None).count(True) > 1:
         raise typer.BadParameter("choose one of --json, --format and --plan")
@@ -110,18 +111,19 @@ def nodes(
         return rolling.print_plan(table, found)
     of_servers = server_table(values)
     servers = over_sessions(of_servers, last)
-    hung = hangs(chosen)
+    hung, lossy = hangs(chosen), links(cases, last, entries)
     if as_json:
-        print_json({"nodes": found, "servers": as_servers(servers), "hangs": hung})
+        print_json({"nodes": found, "servers": as_servers(servers), "hangs": hung, "links": lossy})
     elif form == Format.SLURM:
         commands = drains(found)
         typer.echo("\n".join(commands), nl=bool(commands))
     else:
         typer.echo("\n".join([*overview(found, every), *overview_of_servers(as_servers(servers), every)]))
-        typer.echo("".join(f"{hang_line(row)}\n" for row in hung.to_dict("records")), nl=False)
+        last_lines = [*map(link_line, lossy.to_dict("records")), *map(hang_line, hung.to_dict("records"))]
+        typer.echo("".join(f"{line}\n" for line in last_lines), nl=False)
     if figures:
         write_all(figures, (table, found), (of_servers, servers))
-    raise typer.Exit(1 if found["confirmed_now"].any() or hung["again"].any() else 0)
+    raise typer.Exit(1 if found["confirmed_now"].any() or hung["again"].any() or lossy["again"].any() else 0)
 
 
 def write_all(folder: Path, of_nodes: "Tables", of_servers: "Tables") -> None:
@@ -153,11 +155,12 @@ def drains(found: "pd.DataFrame") -> list[str]:
 
 def overview(found: "pd.DataFrame", every: bool) -> list[str]:
     """A line per node and test of which there is something to tell, and what was examined."""
+    from coffeecup.postprocess.history.node_figures import outstanding
     from coffeecup.postprocess.reports.changes import kind_lines, node_line
 
     if found.empty:
         return ["No selected session examined nodes: see docs/nodes.md for the tests that do, on three or more nodes."]
-    known = found["since"].notna() | found["slow"].astype(bool) | found["failed"].gt(0)
+    known = outstanding(found) | found["failed"].gt(0)
     known |= found["suspected"].gt(0) & ~found["rolling"].astype(bool)
     count = counted(found[["system", "node"]].drop_duplicates().shape[0], "node")
     shown = found if every else found[known]

@@ -16,8 +16,8 @@ from coffeecup.postprocess.statistics.nodes import SLOWER
 
 
 def outstanding(found: pd.DataFrame) -> pd.Series:
-    """Which rows of a history.nodes.summary are slow, or named by the newest session."""
-    return found["slow"].astype(bool) | found["since"].notna()
+    """Which rows of a history.nodes.summary are slow, now and then or always, or named by the newest session."""
+    return found["slow"].astype(bool) | found["intermittent"].astype(bool) | found["since"].notna()
 
 
 def figures(table: pd.DataFrame, found: pd.DataFrame, what: str = "node") -> Iterator[Figure]:

@@ -18,6 +18,7 @@ from coffeecup.postprocess.benchmarks.benchmark import ROLLING, Better
 from coffeecup.postprocess.history import rolling
 from coffeecup.postprocess.history.cases import FAILURES
 from coffeecup.postprocess.history.node_kinds import kinds
+from coffeecup.postprocess.history.repeated import now_and_then
 from coffeecup.postprocess.history.site_files import Entry, Replacement
 from coffeecup.postprocess.show.words import counted
 from coffeecup.postprocess.statistics.nodes import (
@@ -33,9 +34,21 @@ from coffeecup.postprocess.statistics.nodes import (
 
 LAST = 10  # sessions that tell how fast a node is now
 SAME = ["system", "partition", "environ", "benchmark", "processes", "settings"]  # what makes tests comparable
-COLUMNS = ["session", "session_time", "system", "test", "node", "ratio", "high", "suspected", "confirmed", "group"]
+COLUMNS = [
+    "session",
+    "session_time",
+    "system",
+    "test",
+    "node",
+    "ratio",
+    "high",
+    "suspected",
+    "confirmed",
+    "group",
+    "share",
+]
 OF_NODE = ["ratio", "low", "high", "kind", "of_all", "slow", "sessions", "suspected", "confirmed", "since"]
-OF_NODE += ["confirmed_now", "last_examined", "absent", "rolling"]
+OF_NODE += ["confirmed_now", "last_examined", "absent", "rolling", "share", "others", "intermittent"]
 
 
 def node_table(values: pd.DataFrame, entries: Iterable[Entry] = ()) -> pd.DataFrame:
@@ -82,7 +95,7 @@ def is_rolling(row: dict) -> bool:
 def examined(cases: pd.DataFrame, servers: bool = False) -> pd.DataFrame:
     """The rows of node_table of those of the cases that examined the nodes of a run, or its servers of files."""
     found = pd.DataFrame(rows_of(cases, servers), columns=COLUMNS)
-    return found.astype({"ratio": float, "high": float, "suspected": bool, "confirmed": bool})
+    return found.astype({"ratio": float, "high": float, "suspected": bool, "confirmed": bool, "share": float})
 
 
 def rows_of(cases: pd.DataFrame, servers: bool) -> Iterator[tuple]:
@@ -91,9 +104,10 @@ def rows_of(cases: pd.DataFrame, servers: bool) -> Iterator[tuple]:
         effect = effect.get("servers", {}) if servers else effect
         where = row["session"], row["session_time"], row["system"], name_of(row)
         group = row["case"] if is_rolling(row) else ""
-        for node, (ratio, _, high, *_) in effect.get("values", {}).items():
+        for node, (ratio, _, high, slow, units) in effect.get("values", {}).items():
             named = node in effect.get("suspects", ()), node in effect.get("confirmed", ())
-            yield *where, node, ratio or nan, (ratio and high) or nan, *named, group
+            share = slow / units if units else nan
+            yield *where, node, ratio or nan, (ratio and high) or nan, *named, group, share
 
 
 def distributed(values: pd.DataFrame) -> pd.DataFrame:
@@ -110,6 +124,7 @@ def distributed(values: pd.DataFrame) -> pd.DataFrame:
         suspected=False,
         confirmed=False,
         group="",
+        share=nan,
     )
     return rows[alike.transform("size") > 2][COLUMNS]
 
@@ -125,6 +140,8 @@ def over_sessions(table: pd.DataFrame, last: int = LAST, several_kinds: bool = F
     confirmed it.
     `last_examined` is when the newest session that examined it began. `absent` counts the test's sessions since then;
     after `last` of them nothing is known of the node today, and it is neither suspected nor confirmed.
+    `share`, `others` and `intermittent` are those of repeated.now_and_then, of nodes that are not `slow`, with
+    `several_kinds` only.
     Of rolling examinations the `last` sessions are those of each node, `absent` counts how often it could have been
     examined, and only nodes that are `slow` have a `since` and can be `confirmed_now`."""
     found = [
@@ -143,9 +160,8 @@ def summary(table: pd.DataFrame, cases: pd.DataFrame, last: int = LAST) -> pd.Da
 
 def as_servers(found: pd.DataFrame) -> pd.DataFrame:
     """A server_table over_sessions without what only nodes have."""
-    return found.drop(
-        columns=["confirmed", "confirmed_now", "kind", "of_all", "last_examined", "absent", "rolling"]
-    ).rename(columns={"node": "server"})
+    of_nodes = ["confirmed", "confirmed_now", "kind", "of_all", "last_examined", "absent", "rolling"]
+    return found.drop(columns=[*of_nodes, "share", "others", "intermittent"]).rename(columns={"node": "server"})
 
 
 def of_test(rows: pd.DataFrame, last: int, several_kinds: bool) -> pd.DataFrame:
@@ -169,8 +185,12 @@ def of_test(rows: pd.DataFrame, last: int, several_kinds: bool) -> pd.DataFrame:
     if rolls:
         counts["since"] = counts["since"].where(found["suspect"])
         counts["confirmed_now"] &= found["suspect"]
+    sometimes = now_and_then(rows if several_kinds and not rolls else rows[:0], of_kind)
     return counts.assign(
         node=names,
+        share=sometimes["share"].to_numpy(),
+        others=sometimes["others"].to_numpy(),
+        intermittent=sometimes["intermittent"].to_numpy() & ~found["suspect"].to_numpy(bool),
         kind=of_kind.to_numpy(),
         of_all=found["level"],
         slow=found["suspect"],

@@ -67,8 +67,12 @@ def by_chance(rows: pd.DataFrame) -> tuple[float, float]:
     """For statistics.nodes.effects: the probability with which a look may name any of the nodes by chance, so that all
     looks of a year keep FALSE_NAME, and that of a healthy node to be slow in a session. The latter comes from the first
     session of each node: of later ones, suspects have more."""
-    span = rows["session_time"].max() - rows["session_time"].min() + timedelta(days=1)
-    in_a_year = len(rows) * max(YEAR / span, 1.0)
+    in_a_year = looks_in_a_year(rows["session_time"])
     first = rows.drop_duplicates("node")["ratio"]
     slow = float(((first < SLOWER).sum() + 1) / (len(first) + 2))
     return min(FALSE_NAME * rows["node"].nunique() / in_a_year, FALSE_SUSPICION), slow
+
+
+def looks_in_a_year(times: pd.Series) -> float:
+    """How many of what happened at these times there are in a year, at least as many as there were."""
+    return len(times) * max(YEAR / (times.max() - times.min() + timedelta(days=1)), 1.0)

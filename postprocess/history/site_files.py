@@ -144,9 +144,10 @@ class Replacement(Entry, frozen=True, kw_only=True, tag="replaced"):
     since: date
 
     def ended(self, table: pd.DataFrame) -> pd.Series:
-        """Which rows of a history.nodes.node_table are of the former node."""
-        named = (table["node"] == self.node) | (table["node"].str.partition(".")[0] == self.node)
-        return (table["system"] == self.system) & named & (table["session_time"].dt.date < self.since)
+        """Which rows of a history.nodes.node_table, which may be empty, are of the former node."""
+        times = pd.to_datetime(table["session_time"], utc=True)
+        named = (table["node"] == self.node) | (table["node"].str.split(".").str[0] == self.node)
+        return (table["system"] == self.system) & named & (times.dt.date < self.since)
 
 
 EVERY_KIND = (Acknowledgement, Acceptance, Expectation, Maintenance, Replacement)

@@ -323,6 +323,8 @@ def node_line(row: dict) -> str:
     if row["absent"]:
         missing = f"not examined in the last {counted(row['absent'], 'session')}, since {row['last_examined']:%Y-%m-%d}"
         state = missing if pd.isna(row["ratio"]) else f"{state}; {missing}"
+    if row["intermittent"]:
+        state += f"; slow in {row['share']:.0%} of its matchings, the median node in {row['others']:.0%}: intermittent"
     return printable(
         f"{row['node']}: {state}; suspected in {row['suspected']} and confirmed in {row['confirmed']} of "
         f"{counted(row['sessions'], 'session')}{failed}; {row['test']}"
@@ -336,6 +338,14 @@ def hang_line(row: dict) -> str:
     what = "a node or the link between them" if len(row["nodes"]) > 1 else "the node"
     finding = f"; examine {what}" if row["again"] else ""
     return printable(f"{counted(row['hangs'], 'hang')}{where}, {since}{finding}: {row['verdict']}")
+
+
+def link_line(row: dict) -> str:
+    """A link that may lose packets, a row of history.repeated.links."""
+    since = f"{row['first']:%Y-%m-%d}" + (f" to {row['last']:%Y-%m-%d}" if row["named"] > 1 else "")
+    finding = "; examine the link" if row["again"] else ""
+    often = f"named in {row['named']} of {counted(row['sessions'], 'session')}"
+    return printable(f"link of {row['node']}: {often}, {since}{finding}: {row['text']}")
 
 
 def kind_lines(found: pd.DataFrame) -> list[str]:

@@ -23,8 +23,9 @@ from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.completeness import without_value
 from coffeecup.postprocess.history.events import Event
 from coffeecup.postprocess.history.figures import WITHOUT_SIZE, trends
-from coffeecup.postprocess.history.nodes import as_servers, hangs, over_sessions, summary
+from coffeecup.postprocess.history.nodes import LAST, as_servers, hangs, over_sessions, summary
 from coffeecup.postprocess.history.power import SOON
+from coffeecup.postprocess.history.repeated import links as lossy_links
 from coffeecup.postprocess.history.site_files import Entry
 from coffeecup.postprocess.history.standing import TOO_FEW, headlines, scaling, standing
 from coffeecup.postprocess.history.table import SERIES
@@ -57,7 +58,7 @@ class Part:
 class SitePage:
     """What the page shows. `tests` counts them, `missing` are those without a value, a table of completeness. `nodes`
     and `servers` are those that stand out of the `examined` and `examined_servers`, tables of history.nodes.summary and
-    as_servers. `hangs` are those of history.nodes.
+    as_servers. `hangs` are those of history.nodes, `lossy` those of history.repeated.links.
     `sessions` counts them, `since` and `until` are the first and the last. `headlines` have the points of a
     `sparkline`; `drawn` of `places` have a figure."""
 
@@ -66,6 +67,7 @@ class SitePage:
     nodes: pd.DataFrame
     servers: pd.DataFrame
     hangs: pd.DataFrame
+    lossy: pd.DataFrame
     node_figures: list[Figure]
     headlines: pd.DataFrame
     parts: list[Part]
@@ -132,6 +134,7 @@ def site_page(
         effects[node_figures.outstanding(effects)],
         as_servers(of_servers[node_figures.outstanding(of_servers)]),
         hangs(cases),
+        lossy_links(cases, LAST, entries),
         [*node_figures.figures(nodes, effects), *node_figures.figures(servers, of_servers, "server")],
         front,
         parts,
@@ -212,6 +215,7 @@ def html(
             reasons=reasons,
             node_line=changes.node_line,
             hang_line=changes.hang_line,
+            link_line=changes.link_line,
             server_line=changes.server_line,
             lines=list(lines),
             sizes=lambda row: sizes[tuple(getattr(row, name) for name in alike)],

@@ -72,8 +72,14 @@ class Hang(Struct):
     nodes: list[str] = []
 
 
+class Links(Struct):
+    compared: int = 0
+    named: dict[str, str] = {}
+
+
 class NodeEffects(Effects):
     servers: Effects | UnsetType = UNSET
+    links: Links | UnsetType = UNSET
     hang: Hang | UnsetType = UNSET
 
 

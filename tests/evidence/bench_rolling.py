@@ -78,7 +78,7 @@ def nights(rng, slow: str | None = None) -> Iterator[tuple[pd.DataFrame, set[str
         for place, group in enumerate(plan(table, named, idle, EXAMINED * MINUTES / 60, now)):
             for name, ratio, high, suspect in examined(rng, group, slow, congested):
                 where = str(number), pd.Timestamp(now), "fleet", "rolling", name
-                rows.append((*where, ratio, high, suspect, False, f"{number}:{place}"))
+                rows.append((*where, ratio, high, suspect, False, f"{number}:{place}", np.nan))
                 ratios[name] = [*ratios[name][-9:], ratio < SLOWER + 0.01]
         new = pd.DataFrame(rows, columns=COLUMNS)
         table = pd.concat([table, new], ignore_index=True) if number else new

@@ -166,9 +166,9 @@ def history_bench(name: str = "history") -> Result:
 
 
 def nodes() -> Iterator[Result]:
-    """Slow nodes found and named falsely, on made-up and on simulated machines, and by a rolling examination; the
-    tables are in build/prove."""
-    for name in ("bench_nodes", "bench_simulated_nodes", "bench_rolling"):
+    """Slow nodes found and named falsely, on made-up and on simulated machines, by a rolling examination, and
+    over sessions; the tables are in build/prove."""
+    for name in ("bench_nodes", "bench_simulated_nodes", "bench_rolling", "bench_repeated"):
         missed = run(sys.executable, ROOT / "tests/evidence" / f"{name}.py", log=f"{name}.log", check=False)
         last = (OUTPUT / f"{name}.log").read_text(encoding="utf-8").strip().splitlines()[-1]
         yield Result(name, f"goals of tests/evidence/{name}.py", last, not missed)

@@ -65,6 +65,7 @@ def named(slow, confirmed=(), names=("x0.cluster", "x1.cluster", "x9.cluster"), 
             number in slow.get(name, ()),
             number in confirmed,
             "",
+            0.0,
         )
         for number in examined
         for name in names

@@ -18,7 +18,7 @@ def table(sessions):
     """The node_table of sessions: number of the night to its groups, which are ratios of nodes; below 0.9 they are
     suspects."""
     rows = [
-        (str(number), night(number), "s", "rolling", name, ratio, ratio * 1.02, ratio < 0.9, ratio < 0.9, str(place))
+        (str(number), night(number), "s", "rolling", name, ratio, ratio * 1.02, ratio < 0.9, ratio < 0.9, str(place), 0)
         for number, groups in sessions.items()
         for place, group in enumerate(groups)
         for name, ratio in group.items()

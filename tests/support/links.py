@@ -61,6 +61,17 @@ class Links:
         for namespace, device in ((self.hosts[number], "eth"), (self.switch, f"port{number}")):
             root(*self.enter(namespace), "tc", "qdisc", "replace", "dev", device, *shaper)
 
+    def lose(self, number, share):
+        """From now on this share of the packets that this host sends is lost on its cable, which no sender notices. A
+        classic BPF program drops a packet unless a random number is greater than the share of its range."""
+        port, random_word = f"port{number}", 2**32 - 0x1000 + 56  # SKF_AD_OFF + SKF_AD_RANDOM of linux/filter.h
+        program = f"4,32 0 0 {random_word},37 0 1 {int(share * 2**32)},6 0 0 {2**32 - 1},6 0 0 2"
+        enter = self.enter(self.switch)
+        root(*enter, "tc", "qdisc", "replace", "dev", port, "clsact")
+        root(
+            *enter, *f"tc filter replace dev {port} ingress prio 1 handle 1 bpf direct-action bytecode".split(), program
+        )
+
     def pull(self, number):
         """From now on this host's cable carries nothing, which the host's adapter notices."""
         root(*self.enter(self.switch), "ip", "link", "set", f"port{number}", "down")

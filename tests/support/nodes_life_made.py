@@ -28,5 +28,7 @@ def of(speeds, nights=NIGHTS, noise=0.01):
         effects = life(speeds(number), noise=noise, seed=number)
         for name, (ratio, _, high, *_) in effects["values"].items():
             named = name in effects["suspects"]
-            rows.append((str(number), night(number), "cluster", "b_eff", name, ratio, high, named, named, ""))
+            rows.append(
+                (str(number), night(number), "cluster", "b_eff", name, ratio, high, named, named, "", 1.0 * named)
+            )
     return pd.DataFrame(rows, columns=COLUMNS)
