@@ -124,11 +124,14 @@ class Recorded:
 
     def resampled(self, seed: int) -> "list[Recorded]":
         """Records of other nights, drawn from these, each relative to its own medians: what the noise may be, as far as
-        these nights tell it (bootstrap)."""
-        return [
-            replace(self, tests={key: relative(of[nights], count[nights]) for key, (of, count) in self.tests.items()})
-            for nights in self.in_blocks((RESAMPLED, self.nights), seed)
-        ]
+        these nights tell it (bootstrap). Those with a median that is not positive have no relative noise."""
+        found = []
+        for nights in self.in_blocks((RESAMPLED, self.nights), seed):
+            tests = {key: (values[nights], count[nights]) for key, (values, count) in self.tests.items()}
+            if all((medians(values) > 0).all() for values, _ in tests.values()):
+                relative = {key: (values / medians(values), count) for key, (values, count) in tests.items()}
+                found.append(replace(self, tests=relative))
+        return found or [self]
 
 
 Noise = Stated | Recorded
@@ -167,19 +170,19 @@ def recorded(table: pd.DataFrame, tests: Sequence[Sequence[Clause]], source: str
 
 def packed(rows: pd.DataFrame, clauses: tuple[str, ...], nights: list) -> tuple[np.ndarray, np.ndarray]:
     """Relative values (nights, runs, clauses), and the number of runs of each night."""
-    middle = rows[list(clauses)].median().to_numpy()
-    if not (middle > 0).all():
-        raise NoiseError(f"the median of {clauses[int(np.argmin(middle))]!r} is not positive: it has no relative noise")
     place = pd.Index(nights).get_indexer(pd.Index(rows[NIGHT]))
     count = np.bincount(place)
     values = np.full((len(nights), count.max(), len(clauses)), np.nan)
     values[place, rows.groupby(place).cumcount()] = rows[list(clauses)]
-    return relative(values, count)
+    middle = medians(values)
+    if not (middle > 0).all():
+        raise NoiseError(f"the median of {clauses[int(np.argmin(middle))]!r} is not positive: it has no relative noise")
+    return values / middle, count
 
 
-def relative(values: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (nights, runs, clauses) divided by the medians of all runs, and the number of runs of each night."""
-    return values / np.nanmedian(values, axis=(0, 1)), count
+def medians(values: np.ndarray) -> np.ndarray:
+    """Those of all runs (nights, runs, clauses) of each clause."""
+    return np.nanmedian(values, axis=(0, 1))
 
 
 def read_noise(path: Path, tests: Sequence[Sequence[Clause]]) -> Recorded:

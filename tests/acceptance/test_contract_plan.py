@@ -19,7 +19,7 @@ from contracts_made import clause, contract, write_contract
 from test_risk import NAIVE, agreed
 
 from coffeecup.postprocess.acceptance import evaluation
-from coffeecup.postprocess.acceptance.noise import NIGHT, Stated, recorded
+from coffeecup.postprocess.acceptance.noise import NIGHT, RESAMPLED, Stated, recorded
 from coffeecup.postprocess.acceptance.plan import STATISTICS, Runs, Wanted, clause_with, drawn, plan, sure
 from coffeecup.postprocess.acceptance.risk import Assumed
 from coffeecup.postprocess.reports.risks import passed_of
@@ -91,6 +91,13 @@ def test_a_resampled_record_is_relative_to_its_own_median():
     found = [record.tests[NAIVE.name,][0] for record in noise.resampled(seed=0)]
     assert {float(np.median(values)) for values in found} == {1.0}
     assert {float(values.max()) for values in found} == {1.0, 1.25, 1 / 0.9}
+
+
+def test_a_resampled_record_without_a_positive_median_is_left_out():
+    """With 9 of 20 nights on which nothing was reached, some records have more than ten of them, and no median."""
+    found = [record.tests[NAIVE.name,][0] for record in nights_of(*[1.0] * 11, *[0.0] * 9).resampled(seed=0)]
+    assert 0 < len(found) < RESAMPLED
+    assert {float(np.median(values)) for values in found} == {1.0}
 
 
 def test_the_risk_of_the_contract_is_divided_among_its_clauses():
