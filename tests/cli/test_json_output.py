@@ -57,10 +57,12 @@ def effects(usual, unknown, slow, count):
 
 EFFECT = {"verdict": "suspects", "confirmed": [], **effects("x1", "x2", "x3", 16)}
 EFFECT["servers"] = effects("OST0000", "OST0001", "OST0002", 9)
+EFFECT["links"] = {"compared": 3, "named": {"n1": "9 errors"}}
 EFFECT["hang"] = {"verdict": "cannot tell the cause", "nodes": []}
 RARE = re.compile(
     r"hangs\[\]\.nodes\[\]|"
-    r"\[\]\.nodes\?\.(nodes|servers)|events\??\[\]\.(nodes|tested)|(excluded|no_reference|would_have_failed|remarks)\[\]"
+    r"\[\]\.nodes\?\.(links|nodes|servers)|events\??\[\]\.(nodes|tested)|"
+    r"(excluded|no_reference|would_have_failed|remarks)\[\]"
 )
 
 
@@ -157,7 +159,7 @@ def outputs(stored, tmp_path):
         "coffeecup score": [printed("score", tmp_path, *compared, code=1)],
         "coffeecup history": [printed("history", stored), printed("history", stored, "--last")],
         "coffeecup check-history": [printed("check-history", stored, "--max-age", "0", "--detectable", code=1)],
-        "coffeecup nodes": [printed("nodes", stored)],
+        "coffeecup nodes": [printed("nodes", stored, code=1)],
         "coffeecup plan": [
             printed("plan", stored, "--system", "local", *quick, "--loss", "2", code=1),
             printed("plan", reached, *quick, code=1),
