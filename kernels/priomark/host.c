@@ -116,11 +116,7 @@ void priomark_stop(const struct priomark_file *file, const char *what, const cha
 
 int64_t priomark_hint(const struct priomark_file *file, const char *name)
 {
-    const struct interfaces *interfaces = &file->run->workload->interfaces;
-    for (int i = 0; i < interfaces->hints; i++)
-        if (strcmp(interfaces->hint[i].name, name) == 0)
-            return interfaces->hint[i].value;
-    return 0;
+    return interface_hint(&file->run->workload->interfaces, name);
 }
 
 /* --- what is noted ------------------------------------------------------------------------------------------------ */

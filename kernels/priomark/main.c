@@ -42,25 +42,6 @@ static json_t *benchmarks_json(const struct workload *workload)
     return list;
 }
 
-static json_t *interfaces_json(const struct interfaces *interfaces)
-{
-    static const char *const figures[] = {
-        [PRIOMARK_BANDWIDTH] = "bandwidth", [PRIOMARK_RATE] = "rate", [PRIOMARK_LATENCY] = "latency"};
-    json_t *list = json_array();
-    for (int i = 0; i < interfaces->count; i++) {
-        const struct loaded *loaded = &interfaces->loaded[i];
-        const struct priomark_interface *interface = loaded->interface;
-        json_array_append_new(list,
-                              OBJECT(field_text("name", interface->name), field_text("summary", interface->summary),
-                                     field_text("path", loaded->path), field_text("sha256", loaded->sha256),
-                                     field_text("figure", figures[interface->figure]),
-                                     field_bool("collective", interface->collective),
-                                     field_bool("plain", interface->plain), field_bool("objects", interface->objects),
-                                     field_text("properties", interface->properties ? interface->properties() : NULL)));
-    }
-    return list;
-}
-
 static json_t *plan_json(const struct priomark *host, int64_t node_memory_bytes, const struct choices *choices)
 {
     const struct workload *workload = host->workload;

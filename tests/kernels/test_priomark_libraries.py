@@ -108,7 +108,7 @@ def test_chunks_and_the_place_of_data_are_those_of_the_hints(openmpi, tmp_path, 
 @pytest.mark.parametrize(
     "hints, said",
     [
-        ("chunks=1MiB", "no interface of this workload has the hint 'chunks'"),
+        ("chunks=1MiB", "no loaded interface has the hint 'chunks'"),
         ("chunk", "'chunk' does not begin with NAME=SIZE"),
         ("alignment=1MiB chunk=x", "'chunk=x' does not begin with NAME=SIZE"),
     ],

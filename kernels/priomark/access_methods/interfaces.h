@@ -2,6 +2,8 @@
 /* The interfaces of a run: those of the kernel, and those that are loaded. */
 #pragma once
 
+#include <jansson.h>
+
 #include "priomark_interface.h"
 #include "sha256.h"
 
@@ -40,6 +42,12 @@ void interface_list_included(char *list, size_t bytes);
 
 /* Reads hints, "NAME=SIZE,...", of loaded interfaces. Returns NULL, or the problem in static storage. */
 const char *interface_hints(struct interfaces *interfaces, const char *text);
+
+/* The value of a hint, as priomark_hint(). */
+int64_t interface_hint(const struct interfaces *interfaces, const char *name);
+
+/* Those that are loaded, for the plan in the log. */
+json_t *interfaces_json(const struct interfaces *interfaces);
 
 /* Loads priomark_NAME.so, the same file on all processes, from the directory or from that of included interfaces, until
  * the end of the process. If that fails, NULL, and a sentence in `reason`, the same on all processes. Collective. */

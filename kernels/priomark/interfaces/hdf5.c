@@ -80,6 +80,7 @@ static void open_file(struct priomark_file *file, bool create)
     opened->transfer = check(file, H5Pcreate(H5P_DATASET_XFER), "open");
     check(file, H5Pset_dxpl_mpio(opened->transfer, COLLECTIVE ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT), "open");
     file->own = opened;
+    seen.run = 0;
 }
 
 /* Reads to `in`, or writes `out`. */
@@ -87,10 +88,11 @@ static void move(struct priomark_file *file, char *in, const char *out, int64_t 
 {
     const struct opened *opened = file->own;
     const char *what = in ? "read" : "write";
-    const hsize_t start = (hsize_t)offset, count = (hsize_t)bytes;
-    const hid_t memory = check(file, H5Screate_simple(1, &count, NULL), what);
+    const hsize_t start = (hsize_t)place_of(offset), all = (hsize_t)bytes, run = (hsize_t)contiguous(bytes);
+    const hsize_t runs = all / run, stride = runs > 1 ? (hsize_t)seen.stride : run;
+    const hid_t memory = check(file, H5Screate_simple(1, &all, NULL), what);
     const hid_t place = check(file, H5Dget_space(opened->data), what);
-    check(file, H5Sselect_hyperslab(place, H5S_SELECT_SET, &start, NULL, &count, NULL), what);
+    check(file, H5Sselect_hyperslab(place, H5S_SELECT_SET, &start, &stride, &runs, &run), what);
     check(file,
           in ? H5Dread(opened->data, H5T_NATIVE_UCHAR, memory, place, opened->transfer, in)
              : H5Dwrite(opened->data, H5T_NATIVE_UCHAR, memory, place, opened->transfer, out),
@@ -136,4 +138,5 @@ static const char *const hints[] = {"alignment", "chunk", "collective_metadata",
 
 const struct priomark_interface priomark_interface = {
     LIBRARY(hdf5, "a dataset of bytes in a file of parallel HDF5"),
+    .view = view_part,
 };

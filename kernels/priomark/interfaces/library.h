@@ -15,6 +15,31 @@ static inline int64_t data_bytes(const struct priomark_file *file)
     return processes * file->blocks * file->block_bytes;
 }
 
+/* The part of the process after view(): `run` contiguous bytes begin at `start`, and the next ones `stride` bytes
+ * farther. Without a view, `run` is 0. */
+static struct {
+    int64_t start, run, stride;
+} seen;
+
+static inline void view_part(struct priomark_file *file)
+{
+    seen.start = file->start;
+    seen.run = file->run_blocks * file->block_bytes;
+    seen.stride = file->stride_bytes;
+}
+
+/* Where a byte of the part is in the data, and how many of `bytes` bytes are contiguous: with more than one run, they
+ * are whole runs. */
+static inline int64_t place_of(int64_t offset)
+{
+    return seen.run ? seen.start + offset / seen.run * seen.stride + offset % seen.run : offset;
+}
+
+static inline int64_t contiguous(int64_t bytes)
+{
+    return seen.run && seen.run < bytes ? seen.run : bytes;
+}
+
 /* Fields of the table, for functions and hints with these names. */
 #define LIBRARY(library, summary_)                                                                                \
     .version = PRIOMARK_INTERFACE, .name = COLLECTIVE ? #library "-collective" : #library, .summary = (summary_), \

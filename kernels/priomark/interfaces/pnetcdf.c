@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <pnetcdf.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "library.h"
 
@@ -45,34 +46,70 @@ static void open_file(struct priomark_file *file, bool create)
     MPI_Info_free(&info);
     if (create)
         define_data(file);
+    seen.run = 0;
     if (!COLLECTIVE)
         check(file, ncmpi_begin_indep_data(file->descriptor), "open");
 }
 
+/* Several runs of a view in one call. Reads to `in`, or writes `out`. */
+static void move_runs(struct priomark_file *file, unsigned char *in, const unsigned char *out, int64_t bytes,
+                      int64_t offset)
+{
+    const int runs = (int)(bytes / seen.run);
+    MPI_Offset *place = calloc((size_t)runs, sizeof *place), run = seen.run;
+    MPI_Offset **start = calloc(2 * (size_t)runs, sizeof *start), **count = start + runs;
+    if (!place || !start)
+        priomark_stop(file, "access", "no memory; use fewer processes on a node");
+    for (int i = 0; i < runs; i++) {
+        place[i] = place_of(offset + i * seen.run);
+        start[i] = &place[i];
+        count[i] = &run;
+    }
+    const int descriptor = file->descriptor;
+    if (in)
+        check(file,
+              COLLECTIVE ? ncmpi_get_varn_uchar_all(descriptor, DATA, runs, start, count, in)
+                         : ncmpi_get_varn_uchar(descriptor, DATA, runs, start, count, in),
+              "read");
+    else
+        check(file,
+              COLLECTIVE ? ncmpi_put_varn_uchar_all(descriptor, DATA, runs, start, count, out)
+                         : ncmpi_put_varn_uchar(descriptor, DATA, runs, start, count, out),
+              "write");
+    free(start);
+    free(place);
+}
+
 static void read_block(struct priomark_file *file, char *data, int64_t bytes, int64_t offset)
 {
-    const MPI_Offset start = offset, count = bytes;
+    const MPI_Offset start = place_of(offset), count = bytes;
     unsigned char *to = (unsigned char *)data;
-    check(file,
-          COLLECTIVE ? ncmpi_get_vara_uchar_all(file->descriptor, DATA, &start, &count, to)
-                     : ncmpi_get_vara_uchar(file->descriptor, DATA, &start, &count, to),
-          "read");
+    if (contiguous(bytes) < bytes)
+        move_runs(file, to, NULL, bytes, offset);
+    else
+        check(file,
+              COLLECTIVE ? ncmpi_get_vara_uchar_all(file->descriptor, DATA, &start, &count, to)
+                         : ncmpi_get_vara_uchar(file->descriptor, DATA, &start, &count, to),
+              "read");
 }
 
 static void write_block(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
 {
-    const MPI_Offset start = offset, count = bytes;
+    const MPI_Offset start = place_of(offset), count = bytes;
     const unsigned char *from = (const unsigned char *)data;
-    check(file,
-          COLLECTIVE ? ncmpi_put_vara_uchar_all(file->descriptor, DATA, &start, &count, from)
-                     : ncmpi_put_vara_uchar(file->descriptor, DATA, &start, &count, from),
-          "write");
+    if (contiguous(bytes) < bytes)
+        move_runs(file, NULL, from, bytes, offset);
+    else
+        check(file,
+              COLLECTIVE ? ncmpi_put_vara_uchar_all(file->descriptor, DATA, &start, &count, from)
+                         : ncmpi_put_vara_uchar(file->descriptor, DATA, &start, &count, from),
+              "write");
 }
 
 static void start_transfer(struct priomark_file *file, enum priomark_operation operation, char *data, int64_t bytes,
                            int64_t offset)
 {
-    const MPI_Offset start = offset, count = bytes;
+    const MPI_Offset start = place_of(offset), count = bytes;
     unsigned char *at = (unsigned char *)data;
     check(file,
           operation == PRIOMARK_READ ? ncmpi_iget_vara_uchar(file->descriptor, DATA, &start, &count, at, &request)
@@ -114,6 +151,7 @@ static const char *const hints[] = {"alignment", NULL};
 
 const struct priomark_interface priomark_interface = {
     LIBRARY(pnetcdf, "a variable of bytes in a file of PnetCDF"),
+    .view = view_part,
     .start = COLLECTIVE ? NULL : start_transfer,
     .done = COLLECTIVE ? NULL : done,
     .finish = COLLECTIVE ? NULL : finish,
