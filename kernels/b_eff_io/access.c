@@ -211,7 +211,7 @@ struct result access_pattern(const struct access *access, int64_t start, const s
         run_alone(access, &result, &clock, problem);
     if (!reads(access) && sound) { /* not after an error that all processes know of */
         const double before = MPI_Wtime();
-        note_problem(problem, MPI_File_sync(stream->file), "sync");
+        note_problem(problem, access->type->files->sync(stream), "sync");
         clock.sync = MPI_Wtime() - before;
     }
     const double elapsed = elapsed_seconds(&clock);

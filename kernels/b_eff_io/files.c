@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agreement.h"
@@ -43,6 +44,7 @@ static double slowest(MPI_Comm comm, double since)
 static void begin_stream(struct step *now)
 {
     now->stream = (struct stream){.comm = now->comm, .seed = now->state->request->seed, .hints = MPI_INFO_NULL};
+    now->stream.file = MPI_FILE_NULL;
     MPI_CHECK(MPI_Comm_rank(now->comm, &now->stream.rank));
     MPI_CHECK(MPI_Comm_size(now->comm, &now->stream.ranks));
 }
@@ -64,9 +66,7 @@ void open_files(struct step *now, int64_t chunk_bytes, struct files *files)
     }
     MPI_CHECK(MPI_Barrier(now->comm));
     const double start = MPI_Wtime();
-    note_problem(&problem,
-                 MPI_File_open(now->row->separate ? MPI_COMM_SELF : now->comm, path, methods[now->method].open_mode,
-                               hints, &now->stream.file),
+    note_problem(&problem, now->row->files->open(&now->stream, now->row, path, methods[now->method].open_mode, hints),
                  "open its file");
     files->open_seconds = slowest(now->comm, start);
     stop_on_problem(now, &problem);
@@ -75,12 +75,19 @@ void open_files(struct step *now, int64_t chunk_bytes, struct files *files)
     mpi_io_log_component(now->state->run->log, now->stream.file);
 }
 
-void check_file_size(struct step *now, int64_t expected_bytes, struct files *files)
+static void check_file_size(struct step *now, const char *path, int64_t expected_bytes, struct files *files)
 {
+    const struct file_calls *calls = now->row->files;
     struct problem problem = {0};
+    struct stat status = {0};
     MPI_Offset size = 0;
-    note_problem(&problem, MPI_File_get_size(now->stream.file, &size), "get the size of its file");
-    if (!problem.text[0] && size != expected_bytes)
+    if (calls->bytes)
+        note_problem(&problem, calls->bytes(&now->stream, &size), "get the size of its file");
+    else if (stat(path, &status) != 0)
+        snprintf(problem.text, PROBLEM_LENGTH, "cannot get the size of its file: %s", strerror(errno));
+    else
+        size = status.st_size;
+    if (!problem.text[0] && (size < expected_bytes || (size > expected_bytes && calls->bytes)))
         snprintf(problem.text, PROBLEM_LENGTH, "its file has %" PRId64 " bytes, but %" PRId64 " were written; %s",
                  (int64_t)size, expected_bytes,
                  size < expected_bytes ? "is the disk full?" : "the MPI library wrote data at wrong offsets");
@@ -90,19 +97,22 @@ void check_file_size(struct step *now, int64_t expected_bytes, struct files *fil
     stop_on_problem(now, &problem);
 }
 
-void close_files(struct step *now, struct files *files)
+void close_files(struct step *now, int64_t expected_bytes, struct files *files)
 {
+    char path[FILE_PATH_LENGTH];
     struct problem problem = {0};
+    file_path(now, path);
+    if (now->row->files->bytes)
+        check_file_size(now, path, expected_bytes, files);
     MPI_CHECK(MPI_Barrier(now->comm));
     const double start = MPI_Wtime();
-    note_problem(&problem, MPI_File_close(&now->stream.file), "close its file");
+    note_problem(&problem, now->row->files->close(&now->stream), "close its file");
     files->close_seconds = slowest(now->comm, start);
     stop_on_problem(now, &problem);
-    if (now->row->separate || now->state->run->rank == 0) {
-        char path[FILE_PATH_LENGTH];
-        file_path(now, path);
+    if (!now->row->files->bytes)
+        check_file_size(now, path, expected_bytes, files);
+    if (now->row->separate || now->state->run->rank == 0)
         layout_of_file(path, &files->layout);
-    }
 }
 
 void remove_files(const struct step *now)

@@ -17,10 +17,8 @@ struct files {
  * of whole files. */
 void open_files(struct step *now, int64_t chunk_bytes, struct files *files);
 
-/* Compares the size of the file with `expected_bytes`, because not every library reports a full disk. */
-void check_file_size(struct step *now, int64_t expected_bytes, struct files *files);
-
-void close_files(struct step *now, struct files *files);
+/* Compares the size of the file with `expected_bytes` as well, because not every library reports a full disk. */
+void close_files(struct step *now, int64_t expected_bytes, struct files *files);
 
 /* Removes them, so that the next ones are new. */
 void remove_files(const struct step *now);

@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fail.h"
 #include "filesystem.h"
+#include "library_rows.h"
 #include "measure.h"
 #include "memory.h"
 #include "memory_fill.h"
@@ -23,7 +25,7 @@ static const double official_seconds = 900, top_clusters_seconds = 1800, quick_s
 
 struct choices {
     struct file_choices files;
-    const char *partitions;
+    const char *partitions, *interface;
     double scheduled_time;
     int64_t memory_per_process, largest_chunk, alignment, cache_size, fill_memory, seed;
     uint64_t types, methods;
@@ -86,7 +88,8 @@ static void check_choices(const struct choices *c)
 
 static struct request make_request(const struct run *run, const struct choices *c, const struct filesystem *filesystem)
 {
-    struct request request = {.types = c->types,
+    struct request request = {.rows = pattern_types,
+                              .types = c->types,
                               .methods = c->methods,
                               .rewrite_scatter_only = c->top_clusters,
                               .alignment_bytes = c->alignment,
@@ -119,6 +122,17 @@ static struct request make_request(const struct run *run, const struct choices *
     request.space_limit_bytes = choose_space(c->files.space_limit, least_space_bytes(&request), filesystem,
                                              "fewer --partitions or a smaller --largest-chunk");
     return request;
+}
+
+/* Files of libraries are created with their full size, which would be most of the disk without a limit. */
+static struct hints *choose_interface(const struct choices *c, struct request *request)
+{
+    const bool loads = c->interface && strcmp(c->interface, NO_LIBRARY) != 0;
+    if (c->interface && !c->files.space_limit)
+        refuse("--interface: choose a --space-limit, so that all interfaces access the same data");
+    if (c->interface)
+        library_begin(request, c->interface, c->files.hints);
+    return loads ? NULL : hints_read(c->files.hints);
 }
 
 static json_t *types_json(const struct request *request)
@@ -164,8 +178,8 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
                   field_text("check", request->check_all ? "all" : "sample"), field_bool("evict", request->evict),
                   field_text("read_shift", request->read_shift ? read_shift_name(run->machine.nodes) : NULL),
                   field_int_or_null("fill_memory_percent", request->fill_percent, request->fill_percent),
-                  field_text("process_times", process_resolution(run)), field_json("types", types_json(request)),
-                  field_json("patterns", patterns_json(request)));
+                  field_text("process_times", process_resolution(run)), field_json("interfaces", library_json()),
+                  field_json("types", types_json(request)), field_json("patterns", patterns_json(request)));
 }
 
 static void print_dry_run(const struct request *request, const struct filesystem *filesystem)
@@ -208,7 +222,8 @@ static void print_table(const struct request *request, const struct summary *sum
                "its\n"
                "scheduled time. It is not official; rerun it on an idle machine, or with a longer --scheduled-time\n",
                summary->overruns);
-    printf("MByte/s from opening to closing the file.\n");
+    printf("MByte/s from opening to closing the file%s%s.\n", choices->interface ? ", through " : "",
+           choices->interface ? choices->interface : "");
     run_print_score_command(choices->files.log);
 }
 
@@ -222,7 +237,7 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
             print_dry_run(&request, &filesystem);
         return run_end(&run);
     }
-    struct hints *hints = hints_read(choices->files.hints);
+    struct hints *hints = choose_interface(choices, &request);
     request.hints = hints;
     const int64_t node_memory_bytes = node_memory(&run, choices->memory_per_process);
     run_open_log(&run, choices->files.log, argv, &filesystem,
@@ -281,6 +296,11 @@ static const struct option_row rows[] = {
                 "evict files from the nodes' caches before they are read; the log states how much remained"),
     OPTION_READ_SHIFT(&choices.read_shift),
     OPTION_FILL_MEMORY(&choices.fill_memory, "while files are read"),
+    TEXT_OPTION(
+        "interface", &choices.interface, "NAME",
+        "access files through PRIOMark's interfaces NAME and NAME-collective (hdf5, pnetcdf, netcdf, or a path\n"
+        "        of others) or, to compare, mpi-io; requires a space limit and these types:\n"
+        "        scatter,segmented,segmented-collective"),
     COUNT_OPTION("seed", &choices.seed, "N", 0, INT64_MAX, "seed of the random types"),
     FILE_OPTIONS(&choices.files),
     {0}};

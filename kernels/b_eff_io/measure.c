@@ -87,9 +87,7 @@ static void measure_type(struct step *now)
     json_t *effective = hints_in_effect(now->stream.file);
     const int64_t end = measure_patterns(now);
     watch(now, "closing", -1);
-    check_file_size(now, now->row->segmented ? (now->processes - 1) * now->stream.segment_bytes + end : end,
-                    &result.files);
-    close_files(now, &result.files);
+    close_files(now, now->row->segmented ? (now->processes - 1) * now->stream.segment_bytes + end : end, &result.files);
     peers_arrive();
     result.bytes = now->bytes;
     result.segment_bytes = now->stream.segment_bytes;

@@ -154,19 +154,43 @@ static int read_at_all(struct stream *stream, char *data, int64_t call)
                                 MPI_STATUS_IGNORE);
 }
 
+static int open_file(struct stream *stream, const struct pattern_type *row, const char *path, int mode, MPI_Info hints)
+{
+    return MPI_File_open(row->separate ? MPI_COMM_SELF : stream->comm, path, mode, hints, &stream->file);
+}
+
+static int sync_file(struct stream *stream)
+{
+    return MPI_File_sync(stream->file);
+}
+
+static int file_bytes(struct stream *stream, MPI_Offset *bytes)
+{
+    return MPI_File_get_size(stream->file, bytes);
+}
+
+static int close_file(struct stream *stream)
+{
+    return MPI_File_close(&stream->file);
+}
+
+const struct file_calls mpi_io_files = {open_file, sync_file, file_bytes, close_file};
+
+/* Name, averaged, collective, separate, segmented, and the functions. */
+#define ROW(...) {__VA_ARGS__, &mpi_io_files}
+
 const struct pattern_type pattern_types[TYPES + 1] = {
-    /* name, averaged, collective, separate, segmented */
-    {"scatter", true, true, false, false, offset_strided, position_strided, write_all, read_all},
-    {"shared", true, true, false, false, offset_strided, position_shared, write_ordered, read_ordered},
-    {"separate", true, false, true, false, offset_separate, position_individual, write_alone, read_alone},
-    {"segmented", true, false, false, true, offset_segmented, position_individual, write_alone, read_alone},
-    {"segmented-collective", true, true, false, true, offset_segmented, position_individual, write_all, read_all},
-    {"random", false, false, false, true, offset_random, position_nowhere, write_at, read_at},
-    {"random-collective", false, true, false, true, offset_random, position_nowhere, write_at_all, read_at_all},
+    ROW("scatter", true, true, false, false, offset_strided, position_strided, write_all, read_all),
+    ROW("shared", true, true, false, false, offset_strided, position_shared, write_ordered, read_ordered),
+    ROW("separate", true, false, true, false, offset_separate, position_individual, write_alone, read_alone),
+    ROW("segmented", true, false, false, true, offset_segmented, position_individual, write_alone, read_alone),
+    ROW("segmented-collective", true, true, false, true, offset_segmented, position_individual, write_all, read_all),
+    ROW("random", false, false, false, true, offset_random, position_nowhere, write_at, read_at),
+    ROW("random-collective", false, true, false, true, offset_random, position_nowhere, write_at_all, read_at_all),
 };
 
-const struct pattern_type individual_pointers = {"shared",         true,      true,    false, false, offset_strided,
-                                                 position_strided, write_all, read_all};
+const struct pattern_type individual_pointers =
+    ROW("shared", true, true, false, false, offset_strided, position_strided, write_all, read_all);
 
 /* --- preparation -------------------------------------------------------------------------------------------------- */
 

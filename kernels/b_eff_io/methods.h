@@ -33,6 +33,18 @@ struct stream {
     int count; /* of `memory` in a call */
 };
 
+/* How the files of a pattern type are opened, forced to storage and closed. All return an MPI error code. `bytes` gives
+ * the size of a file that has the data and nothing else; without it, the size is compared after closing, and the file
+ * may be larger. */
+struct pattern_type;
+struct file_calls {
+    int (*open)(struct stream *stream, const struct pattern_type *row, const char *path, int mode, MPI_Info hints);
+    int (*sync)(struct stream *stream);
+    int (*bytes)(struct stream *stream, MPI_Offset *bytes);
+    int (*close)(struct stream *stream);
+};
+extern const struct file_calls mpi_io_files;
+
 struct pattern_type {
     const char *name;
     bool averaged;
@@ -43,6 +55,7 @@ struct pattern_type {
     int (*position)(struct stream *stream);
     int (*write)(struct stream *stream, const char *data, int64_t call);
     int (*read)(struct stream *stream, char *data, int64_t call);
+    const struct file_calls *files;
 };
 extern const struct pattern_type pattern_types[TYPES + 1]; /* ended by a row without a name */
 

@@ -19,7 +19,7 @@ bool is_measured(const struct request *request, enum method_number method, enum 
 
 const struct pattern_type *type_of(const struct request *request, enum type_number type)
 {
-    return type == TYPE_SHARED && request->individual_pointers ? &individual_pointers : &pattern_types[type];
+    return type == TYPE_SHARED && request->individual_pointers ? &individual_pointers : &request->rows[type];
 }
 
 /* Sum of U over all patterns of the chosen types. */

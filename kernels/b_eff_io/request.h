@@ -12,9 +12,10 @@
 struct request {
     int partitions, partition[MOST_PARTITIONS]; /* numbers of processes, ascending */
     struct pattern pattern[PATTERNS];
-    uint64_t types, methods;   /* a bit each */
-    bool rewrite_scatter_only; /* the Top Clusters form */
-    double scheduled_seconds;  /* T, for one partition */
+    const struct pattern_type *rows; /* of the types */
+    uint64_t types, methods;         /* a bit each */
+    bool rewrite_scatter_only;       /* the Top Clusters form */
+    double scheduled_seconds;        /* T, for one partition */
     int64_t space_limit_bytes;
     int64_t alignment_bytes;
     int64_t largest_call_bytes;

@@ -35,10 +35,12 @@ static const char *const usage_text =
 static struct plan make_plan(const struct run *run, const struct choices *c, const struct filesystem *filesystem,
                              const struct nodes *nodes)
 {
-    struct plan plan = {
-        .request = {.scheduled_seconds = c->scheduled_time, .check_all = c->files.check_all, .evict = true},
-        .load = load_begin(nodes, c->kinds, c->victims, (uint64_t)c->seed, FEWEST_NODES_OF_A_ROLE),
-        .file_bytes = c->load_file};
+    struct plan plan = {.request = {.rows = pattern_types,
+                                    .scheduled_seconds = c->scheduled_time,
+                                    .check_all = c->files.check_all,
+                                    .evict = true},
+                        .load = load_begin(nodes, c->kinds, c->victims, (uint64_t)c->seed, FEWEST_NODES_OF_A_ROLE),
+                        .file_bytes = c->load_file};
     struct request *request = &plan.request;
     if (c->load_file % MIB)
         refuse("--load-file: not a multiple of 1 MiB");

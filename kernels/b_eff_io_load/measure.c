@@ -58,8 +58,7 @@ static void close_pass(struct loaded *loaded, const struct pattern *pattern, int
 {
     struct step *now = &loaded->now;
     watch(now, "closing pattern", now->number);
-    check_file_size(now, calls * pattern->call_bytes * (now->row->separate ? 1 : now->processes), files);
-    close_files(now, files);
+    close_files(now, calls * pattern->call_bytes * (now->row->separate ? 1 : now->processes), files);
     peers_arrive();
 }
 

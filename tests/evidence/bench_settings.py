@@ -32,6 +32,7 @@ from file_systems import glusterfs_mounts
 from libraries import Library, libraries
 from proofs import OUTPUT, ROOT, TOOLS
 
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import LIBRARY_TYPES
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.cli.alternation import Alternation, run_blocks
 from coffeecup.postprocess.comparison.plan import CONTROL, Arm, Plan
@@ -49,6 +50,9 @@ SHORT_IO = ("--scheduled-time", "2", "--memory-per-process", "64MiB", "--space-l
 FIRST, *OTHERS = "Open MPI 4", "Open MPI 5", "MPICH 4", "MPICH 5"
 METHODS = {"mpi_io": "explicit", "hdf5": "hdf5", "pnetcdf": "pnetcdf"}
 WORKLOAD = 'common_file = {{ process_size = "64MiB"; block_size = "1MiB"; patterns = "write"; methods = "{}"; }};\n'
+LIBRARY_ARMS = {"mpi_io": "mpi-io", "hdf5": "hdf5", "pnetcdf": "pnetcdf"}
+LIBRARY_ARMS |= {"hdf5-aligned": "hdf5 --hints alignment=1MiB", "hdf5-chunked": "hdf5 --hints chunk=1MiB"}
+LIBRARY_ARMS |= {"hdf5-metadata": "hdf5 --hints collective_metadata=1"}
 DELAYS = (1.01, 1.03, 1.1)
 CLOCK = 0.003  # of a ratio: what the waiting library itself takes
 AT_ONCE = 20  # pairs of a comparison of equal arms
@@ -116,6 +120,19 @@ def interfaces() -> Iterator[dict]:
 
 
 @contextmanager
+def library_tax() -> Iterator[dict]:
+    """Files that end with their space, so that all arms access the same bytes."""
+    with TemporaryDirectory(dir=FOLDER) as files:
+        stated = ("--types", ",".join(LIBRARY_TYPES), "--partitions", "all", *SHORT_IO, "--scheduled-time", "600")
+        arms = {name: {"options": ["--interface", *words.split()]} for name, words in LIBRARY_ARMS.items()}
+        yield {
+            "command": command(FIRST, "b_eff_io", *stated, "--directory", files),
+            "arms": arms,
+            "metrics": ["library_bandwidth"],
+        }
+
+
+@contextmanager
 def delays() -> Iterator[dict]:
     """With the library in all arms, so that what it takes itself is in all."""
     launcher, *words = command(FIRST, "b_eff", *SHORT)
@@ -143,6 +160,7 @@ QUESTIONS = {
     "mpi-io": Question(mpi_io, "MPI-IO"),
     "glusterfs": Question(glusterfs, "option directory"),
     "interfaces": Question(interfaces, "option workload", ROOT / "docs" / "priomark_libraries.md"),
+    "library-tax": Question(library_tax, "option interface", ROOT / "docs" / "priomark_libraries.md"),
     "delays": Question(delays, "environment WAIT_FACTOR"),
 }
 

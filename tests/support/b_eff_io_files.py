@@ -45,6 +45,8 @@ def files_by_definition(log, place, folder):
     }
     with np.errstate(over="ignore"):
         for number, name in enumerate(TYPES):
+            if name not in {entry["name"] for entry in plan["types"]}:
+                continue
             patterns = [(r, calls["rewrite"][r["pattern"]]) for r in calls["write"].values() if r["type"] == name]
             if name == "separate":
                 files = [

@@ -39,8 +39,11 @@ def size_driven(entry, planned, written, partition):
     return min(
         written[partition, other["pattern"]]
         * (10 if other["type"] == "shared" else other["call_bytes"] // other["chunk_bytes"])
-        for other in planned[:25]
-        if other["units"] and other["pattern"] != 2 and other["chunk_bytes"] == entry["chunk_bytes"]
+        for other in planned
+        if other["pattern"] < 25
+        and other["units"]
+        and other["pattern"] != 2
+        and other["chunk_bytes"] == entry["chunk_bytes"]
     )
 
 
@@ -67,17 +70,19 @@ def b_eff_io_log(
     space_limit=10**17,
     alignment=MIB,
     speed=lambda node, method, name: 1.0,
+    interface=None,
 ):
-    """All records of a complete, official run. `bandwidth(partition, method, type)` in byte/s is that of the type from
-    opening to closing; every pattern moves what its share of the time gives at this rate. `speed(node, method, type)`
-    is a node's share of the usual bandwidth."""
+    """All records of a complete, official run, or of one with the option `interface` and its three types.
+    `bandwidth(partition, method, type)` in byte/s is that of the type from opening to closing; every pattern moves what
+    its share of the time gives at this rate. `speed(node, method, type)` is a node's share of the usual bandwidth."""
     m_part = max(2 * MIB, min(GIB, node_memory // 128))
-    planned = patterns(m_part)
+    names = [name for name in TYPES if interface is None or name not in ("shared", "separate")]
+    planned = [entry for entry in patterns(m_part) if entry["type"] in names]
     moving, elapsed, read, checked = [], 0.0, 0, 0
     written, segments, fill = {}, {}, {}
     for method in METHODS:
         for partition in partitions:
-            for name in TYPES:
+            for name in names:
                 if form == "top-clusters" and method == "rewrite" and name != "scatter":
                     continue
                 rate, bytes_of_type, seconds_of_type = bandwidth(partition, method, name), 0, 0.0
@@ -147,17 +152,23 @@ def b_eff_io_log(
         {"name": name, "number": number, "averaged": True, "separate": name == "separate"}
         | {"collective": name not in ("separate", "segmented")}
         for number, name in enumerate(TYPES)
+        if name in names
     ]
+    loaded = [] if interface in (None, "mpi-io") else [interface, f"{interface}-collective"]
     asked = {"form": form, "partitions": list(partitions), "scheduled_seconds": scheduled, "methods": list(METHODS)}
     sizes = {"node_memory_bytes": node_memory, "m_part_bytes": m_part, "alignment_bytes": alignment}
     limits = {"cache_bytes": cache, "space_limit_bytes": space_limit}
-    plan = entry_of(PLAN, **asked, **sizes, **limits, types=types, patterns=planned)
+    interfaces = [entry_of(INTERFACE, name=name, collective=name != interface) for name in loaded]
+    plan = entry_of(PLAN, **asked, **sizes, **limits, types=types, patterns=planned, interfaces=interfaces)
+    run["options"]["interface"] = interface
     check = {"read_bytes": read, "checked_bytes": checked}
     return complete(run, plan, [{"record": "mpi_io", "component": "romio"}, *moving], 1.01 * elapsed + 1, check=check)
 
 
 PLAN = """"units_sum": 64, "termination": "geometric", "file_pointers": "shared", "check": "sample", "evict": false,
 "process_times": "process", "read_shift": null, "fill_memory_percent": null"""
+INTERFACE = f""""summary": "a library", "path": "/lib.so", "sha256": "{"3f" * 32}", "figure": "bandwidth",
+"plain": false, "objects": false, "properties": "HDF5 1.14\""""
 OPTIONS = """"directory": "/scratch", "dry-run": false, "memory-per-process": null, "hints": null, "keep": false,
 "seed": 1"""
 # Options that are fields of the plan.

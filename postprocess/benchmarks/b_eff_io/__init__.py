@@ -38,8 +38,13 @@ BENCHMARK = Benchmark(
         own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, PatternType, DataCheck),
         options="directory log scheduled-time partitions quick top-clusters dry-run types methods memory-per-process "
         "largest-chunk alignment cache-size space-limit hints individual-pointers agree-per-access check-all "
-        "evict read-shift fill-memory idle-power keep hang-after seed",
+        "evict read-shift fill-memory interface idle-power keep hang-after seed",
         progress=Progress(planned=planned_patterns, done={Measurement: one}),
+    ),
+    uses=frozenset({"priomark"}),  # whose interfaces its kernel loads
+    variants=tuple(
+        MetricKind(f"library_{name}", "MByte/s", Better.HIGHER)
+        for name in "bandwidth write rewrite read scatter segmented segmented_collective".split()
     ),
     system_metric=MetricKind("b_eff_io_system", "MByte/s", Better.HIGHER),
     rules={
@@ -48,6 +53,7 @@ BENCHMARK = Benchmark(
         "m_part": "other M_PART",
         "space_limit": "space limit reached",
         "overrun": "calls left out",
+        "interface": "through an interface",
     },
     cache_affected=frozenset({"cache_affected"}),
     forms={Form.SHORT: {"form": "quick"}, Form.REGULAR: {"form": "quick"}, Form.OFFICIAL: {"form": "official"}},

@@ -4,6 +4,7 @@
 INVARIANTS = {
     "all_methods": "all three access methods are planned",
     "all_types": "the five types are planned",
+    "interfaces": "with `interface`, types 0, 3 and 4 alone are planned, its two interfaces loaded, none for `mpi-io`",
     "partitions": "the partitions ascend and have no more processes than the run",
     "planned": (
         "access methods are in the order of measuring; types and patterns are those of the paper's table 2 and the "

@@ -186,6 +186,8 @@ def problems_of_types(log: Log[Plan]) -> Iterator[Problem]:
         inside[r.partition, r.method, r.type] += r.elapsed_seconds
     for r in log.all(PatternType):
         size, files = file_bytes(r, sums[r.partition, "write", r.type]), own_and_shared(r)[0] or 1
+        if log.plan.interfaces:  # a library stores more than the data
+            size = max(size, r.file_bytes)
         yield from problems_of_fields(r, {"bytes": sums[key_of(r)], "file_bytes": size, "files": files})
         whole = r.open_seconds + inside[key_of(r)] + r.close_seconds
         kept = {

@@ -37,6 +37,13 @@ def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
 
 def broken_rules_of_request(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run, plan = log.run, log.plan
+    if interface := run.options["interface"]:
+        loaded = "; ".join(f"{entry.name}, SHA-256 {entry.sha256[:16]}..." for entry in plan.interfaces)
+        yield (
+            "interface",
+            f"only {counted(len(plan.types), 'type')} of files were accessed, through the interface {interface}"
+            f"{f' ({loaded})' * bool(loaded)}, and their mean is no b_eff_io",
+        )
     scheduled, partitions = plan.scheduled_seconds, len(plan.partitions)
     if plan.form == "top-clusters":
         if scheduled * partitions < TOP_CLUSTERS_SECONDS or partitions < 3:
@@ -106,15 +113,15 @@ def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "per_access",
             "The processes agreed after every access, as in the original program: this slows down small chunks",
         )
-    yield from of_hints(log.run)
+    yield from of_hints(log.run, "the interface" if plan.interfaces else "MPI-I/O")
     yield from of_read_shift(plan.read_shift)
     yield from of_memory_fill(log, "while files were read")
 
 
-def of_hints(run: Run) -> Iterator[tuple[str, str]]:
-    """A file of hints for MPI-IO, which a result has to state."""
+def of_hints(run: Run, to: str = "MPI-I/O") -> Iterator[tuple[str, str]]:
+    """Hints, or a file of them, which a result has to state."""
     if hints := run.options["hints"]:
-        yield "hints", f"Hints were given to MPI-I/O, by {hints}"
+        yield "hints", f"Hints were given to {to}, by {hints}"
 
 
 def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from coffeecup.postprocess.benchmarks.priomark.records import Interface
 from coffeecup.postprocess.logs.io_records import OF_PROCESSES, STRIPED, FileServers, ReadShift, SharePercent, Striping
 from coffeecup.postprocess.logs.records import (
     WHICH,
@@ -118,6 +119,7 @@ class Plan(Record):
         SharePercent | None, about("share of each node's memory that is filled while files are read; null: none")
     ]
     process_times: Annotated[Resolution, OF_PROCESSES]
+    interfaces: list[Interface]
 
     def __post_init__(self):
         distinct("partitions", self.partitions)

@@ -14,7 +14,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from coffeecup.postprocess.benchmarks.b_eff_io import BENCHMARK
-from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import LIBRARY_TYPES, METHODS, TYPES
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from coffeecup.postprocess.benchmarks.measurements import fields_of, table_of
 from coffeecup.postprocess.logs.reader import Log
@@ -88,14 +88,14 @@ def type_bandwidth(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def method_bandwidth(types: pd.DataFrame) -> pd.DataFrame:
+def method_bandwidth(types: pd.DataFrame, weights: pd.Series = TYPE_WEIGHTS) -> pd.DataFrame:
     """Access method values in MByte/s: the mean over the five types with scatter counted twice, sum / 6. NaN unless all
     are there.
 
     `types` is a type_bandwidth; a row per log and partition, a column per access method.
     """
-    weighted = types.mul(types.index.get_level_values("type").map(TYPE_WEIGHTS.to_dict()), axis=0)
-    return weighted.groupby(level=["log", "partition"]).sum(min_count=len(TYPES)) / TYPE_WEIGHTS.sum()
+    weighted = types.mul(types.index.get_level_values("type").map(weights.to_dict()), axis=0)
+    return weighted.groupby(level=["log", "partition"]).sum(min_count=len(weights)) / weights.sum()
 
 
 def partition_paper(types: pd.DataFrame) -> pd.Series:
@@ -147,6 +147,13 @@ def best_partitions(values: pd.DataFrame) -> pd.MultiIndex:
     return pd.MultiIndex.from_tuples(ranked, names=["log", "partition"])
 
 
+def type_values(types: pd.DataFrame) -> pd.DataFrame:
+    """The value of each type in MByte/s, access methods weighted as the paper does; a row per log and partition, a
+    column per type."""
+    weighted = types.mul(WEIGHTS, axis=1).sum(axis=1, skipna=False).unstack("type")
+    return weighted.rename(columns=lambda name: str(name).replace("-", "_"))
+
+
 def moved_bytes(log: Log[Plan]) -> int:
     """What all processes wrote and read, in all types."""
     return sum(record.bytes for record in log.all(Measurement))
@@ -154,7 +161,25 @@ def moved_bytes(log: Log[Plan]) -> int:
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log's form does not define
-    one.
+    one. Runs with --interface have others than those of the paper."""
+    of_library = table["log"].isin([number for number, log in enumerate(logs) if log.run.options["interface"]])
+    found = [library_metrics(table[of_library])] if of_library.any() else []
+    return pd.concat(found if of_library.all() else [*found, paper_metrics(logs, table[~of_library])])
+
+
+def library_metrics(table: pd.DataFrame) -> pd.DataFrame:
+    """The metrics of runs with --interface: the paper's means over the types that are there, of the largest partition,
+    which is the same in all runs that are compared."""
+    largest = table["partition"] == table.groupby("log")["partition"].transform("max")
+    types = type_bandwidth(table[largest])
+    values = method_bandwidth(types, TYPE_WEIGHTS[[*LIBRARY_TYPES]])
+    values = values.assign(bandwidth=values.mul(WEIGHTS, axis=1).sum(axis=1, skipna=False))
+    found = values.join(type_values(types)).droplevel("partition").add_prefix("library_")
+    return found[[metric.name for metric in BENCHMARK.variants]]
+
+
+def paper_metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
+    """The metrics of runs with all types.
 
     The three reductions are the system's: each the largest of its partition values. Access methods and types are those
     of the partition with the largest value; a type's value weights the access methods as the paper does. The times of
@@ -163,8 +188,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """
     values, types = partition_values(table), type_bandwidth(table)
     best = best_partitions(values)
-    at_best = values.loc[best].droplevel("partition")
-    of_types = types.mul(WEIGHTS, axis=1).sum(axis=1, skipna=False).unstack("type").loc[best].droplevel("partition")
+    at_best, of_types = (each.loc[best].droplevel("partition") for each in (values, type_values(types)))
     memory = pd.Series(
         {number: float(sum(host.memory_bytes for host in logs[number].run.hosts)) for number in at_best.index}
     )
@@ -173,7 +197,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
         {
             **{name: values[name].groupby(level="log").max() for name in ("b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5")},
             **{name: at_best[name] for name in METHODS},
-            **{name.replace("-", "_"): of_types[name] for name in TYPES},
+            **of_types,
             "best_partition": pd.Series(
                 best.get_level_values("partition"), index=best.get_level_values("log"), dtype=float
             ),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from coffeecup.postprocess.benchmarks.b_eff_io import passes
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
+    LIBRARY_TYPES,
     METHODS,
     OFFICIAL_SECONDS,
     QUICK_SECONDS,
@@ -31,22 +32,29 @@ from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Run
 from coffeecup.postprocess.logs.rules import Problem, Rules, broken
 
+MPI_IO = "mpi-io"  # the interface that is none
 USABLE_SHARE = 0.9  # of the free space: the limit without an option
 
 
 def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
     plan, names = log.plan, [entry.name for entry in log.plan.types]
+    interface = log.run.options["interface"]
     if missing := [name for name in METHODS if name not in plan.methods]:
         yield (
             "all_methods",
             f"the run left out {' and '.join(missing)}; run it with all access methods (the measurements can be "
             "plotted)",
         )
-    if missing := [name for name in TYPES if name not in names]:
+    if missing := [name for name in (LIBRARY_TYPES if interface else TYPES) if name not in names]:
         yield (
             "all_types",
-            f"the run left out the types {', '.join(missing)}; run it with all five (the measurements can be plotted)",
+            f"the run left out the types {', '.join(missing)}; run it with all {'three' if interface else 'five'} (the "
+            "measurements can be plotted)",
         )
+    name = str(interface).rpartition("/")[2]
+    loaded = [name, f"{name}-collective"] if interface and name != MPI_IO else []
+    fits_types = not interface or {*names} == {*LIBRARY_TYPES}
+    yield from broken(plan, {"interfaces": fits_types and [entry.name for entry in plan.interfaces] == loaded})
     fits = max(plan.partitions) <= log.run.ranks and plan.partitions == sorted(plan.partitions)
     yield from broken(plan, {"partitions": fits})
     yield from problems_of_read_shift(log, plan.partitions)

@@ -40,7 +40,7 @@ def of_filesystem(filesystem: Filesystem) -> str:
 def system_values(scores: list[Score]) -> list[SystemValue]:
     """A value per file system and standing; all scores are of b_eff_io."""
     groups = defaultdict(list)
-    for score in scores:
+    for score in (score for score in scores if VALUES[1] in score.metrics):
         filesystem = score.log.run.tested_filesystem
         groups[filesystem.name, filesystem.total_bytes, score.standing].append(score)
     return [system_value(alike) for _, alike in sorted(groups.items())]

@@ -25,6 +25,25 @@ def log(tmp_path_factory):
     return read_log(logs_made.write(tmp_path_factory.mktemp("log") / "log.jsonl", records))
 
 
+@pytest.mark.parametrize(
+    ("interface", "loaded", "problems"),
+    [
+        ("hdf5", ["hdf5", "hdf5-collective"], []),
+        ("/opt/own", ["own", "own-collective"], []),
+        ("mpi-io", [], []),
+        ("mpi-io", ["hdf5", "hdf5-collective"], ["interfaces"]),
+        ("hdf5", ["hdf5"], ["interfaces"]),
+        ("hdf5", [], ["interfaces"]),
+    ],
+)
+def test_the_loaded_interfaces_are_those_of_the_option(tmp_path, interface, loaded, problems):
+    run, plan, *others = b_eff_io_log(ranks=4, partitions=(4,), scheduled=9.0, interface="hdf5")
+    plan["interfaces"] = [plan["interfaces"][0] | {"name": name} for name in loaded]
+    run["options"]["interface"] = interface
+    log = read_log(logs_made.write(tmp_path / "log.jsonl", [run, plan, *others]))
+    assert names(rules.problems(log)) == problems
+
+
 def accessed(log, partition=4, kind="separate", calls=(1, 3, 8), **more):
     record = next(found for found in log.all(Measurement) if found.type == kind and found.method == "write")
     fewest, most, together = calls

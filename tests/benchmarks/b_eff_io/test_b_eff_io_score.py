@@ -56,6 +56,27 @@ def test_table_made_by_hand(scored):
     assert found["scatter"] == pytest.approx(0.25 * 60 + 0.25 * 120 + 0.5 * 240)
 
 
+def test_a_run_through_an_interface_has_the_means_of_three_types_and_no_b_eff_io(scored):
+    """Of all 8 processes, whatever fewer reach: (2 * 60 + 60 + 60) / 4 = 60, (240 + 120 + 60) / 4 = 105,
+    (480 + 180 + 120) / 4 = 195."""
+    rates = mbyte(BY_HAND, lambda partition: 16 / partition)
+    score = scored(b_eff_io_log(rates, partitions=(4, 8), interface="hdf5"))
+    means = [60, 105, 195]
+    of_types = [
+        0.25 * 60 + 0.25 * 120 + 0.5 * 240,
+        0.25 * 60 + 0.25 * 120 + 0.5 * 180,
+        0.25 * 60 + 0.25 * 60 + 0.5 * 120,
+    ]
+    names = ["bandwidth", *METHODS, "scatter", "segmented", "segmented_collective"]
+    bandwidth = 0.25 * 60 + 0.25 * 105 + 0.5 * 195
+    expected = dict(zip([f"library_{name}" for name in names], [2 * one for one in [bandwidth, *means, *of_types]]))
+    assert values(score) == pytest.approx(expected) and [breach.key for breach in score.breaches] == ["interface"]
+    assert "interface hdf5 (hdf5, SHA-256 3f3f3f3f3f3f3f3f...; hdf5-coll" in score.breaches[0].text
+    page = html(items([score.log.path]))
+    assert "Files of b_eff_io through hdf5 by 4, 8 processes" in page and "HDF5 1.14" in page
+    assert "This is no b_eff_io" in page and "Compared with published systems" not in page
+
+
 def test_release_0_5_is_all_bytes_over_all_time_where_patterns_keep_their_time(scored):
     """With sizes that fit the schedule, the weighting by U changes nothing: compare with plain sums over the raw
     records."""
