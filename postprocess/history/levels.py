@@ -73,16 +73,16 @@ def usual_correlation(every: list[np.ndarray]) -> float | None:
         return None
     own = []
     for series in long:
-        rest, levels = without_levels(series[: max(len(series) - LONGEST, SESSIONS_OF_A_SITE)])
+        rest, levels = without_levels(series, max(len(series) - LONGEST, SESSIONS_OF_A_SITE))
         own.append(float(raw_correlation(rest[None], np.array([len(rest)]), levels)[0]))
     middle, error = float(np.median(own)), ERROR_OF_MEDIAN / np.sqrt(sum(map(len, long)))
     return middle if middle > error else 0.0
 
 
-def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
-    """The bounded deviations of a series (sessions,) from its levels without episodes, which are SHORTEST sessions or
-    more beyond the bound and at most half of a level, and the number of levels."""
-    rest, parts = [], parts_of(series)
+def without_levels(series: np.ndarray, until: int) -> tuple[np.ndarray, int]:
+    """The bounded deviations of the first sessions of a series (sessions,) from its levels without episodes, which are
+    SHORTEST sessions or more beyond the bound and at most half of a level, and the number of levels."""
+    rest, parts = [], [(begin, min(end, until)) for begin, end in parts_of(series) if begin + SHORTEST <= until]
     for begin, end in parts:
         part = series[begin:end]
         kept = bounded(part[None])[LEVEL][0]
