@@ -54,14 +54,14 @@ ends_of_runs b_eff_kernel_measures job_scripts acceptance b_eff_kernel_damage b_
 """)
 
 
-# What `make check` leaves out: files whose tests take more than 0.3 s of processor time on average, because they
+# What `make check` leaves out: files whose tests take more than 0.2 s of processor time on average, because they
 # render pages, follow the documentation, start commands or try thousands of series, and all files of these folders.
 NOT_QUICK = files("""
-acceptance altered_logs b_eff_report baseline bench ci cli comparison_causes comparison_ends comparison_result
-comparison_search contract_plan docs events evidence_package example exit_codes extent fifth_benchmark figures
-ftio_report fuzz_commands history json_output ledger log_limits nodes_history nodes_on_slurm overview page_layout plan
-predict_beside priomark_from_darshan priomark_report reading reference_bounds refused_runs report report_session
-site_morning site_report
+acceptance altered_logs b_eff_incomplete_logs b_eff_report baseline bench ci cli comparison_causes comparison_ends
+comparison_result comparison_search completeness contract_plan docs docstrings events evidence_package example
+exit_codes extent fifth_benchmark figures ftio_report fuzz_commands history json_output known_changes ledger
+log_limits nodes_history nodes_on_slurm overview page_layout plan predict_beside priomark_from_darshan priomark_report
+reading reference_bounds refused_runs report report_session sequential site_morning site_report
 """)
 TESTS = ROOT / "tests"
 OF_KERNELS = {"kernels", "checks", "sites"}
