@@ -76,13 +76,13 @@ static void check_changed(void)
     }
 }
 
-/* 90 and 95 % of the targets of /work are in use; one does not answer, and the fourth belongs to another file system.
+/* 90 and 95 % of the targets of /lake are in use; one does not answer, and the fourth belongs to another file system.
  */
 static const char made_targets[] =
     "cd %1$s && mkdir -p sys/fs/lustre/osc proc/fs/lustre/osc && cd sys/fs/lustre/osc && "
     "target() { mkdir $1 && echo $2 >$1/kbytestotal && echo $3 >$1/kbytesavail; } && "
-    "target work-OST0000-osc-ffff8800 1000 100 && target work-OST000a-osc-ffff8800 2000 100 && "
-    "target work-OST0002-osc-ffff8800 0 0 && target home-OST0000-osc-ffff8801 1000 1 && "
+    "target lake-OST0000-osc-ffff8800 1000 100 && target lake-OST000a-osc-ffff8800 2000 100 && "
+    "target lake-OST0002-osc-ffff8800 0 0 && target home-OST0000-osc-ffff8801 1000 1 && "
     "cd %1$s/proc/fs/lustre/osc && target old-OST0001-osc-ffff 10 5";
 
 static void check_target(const char *root, const char *source, const char *type, const char *name, int64_t total,
@@ -104,12 +104,12 @@ static void check_targets(void)
     char *folder = realpath(root, NULL);
     snprintf(command, sizeof command, made_targets, folder);
     CHECK(system(command) == 0, "%s", command);
-    check_target(folder, "10.0.0.1@o2ib:/work", "lustre", "work-OST000a", 2000 * 1024, 100 * 1024);
-    check_target(folder, "10.0.0.1@o2ib:/work/sub/directory", "lustre", "work-OST000a", 2000 * 1024, 100 * 1024);
+    check_target(folder, "10.0.0.1@o2ib:/lake", "lustre", "lake-OST000a", 2000 * 1024, 100 * 1024);
+    check_target(folder, "10.0.0.1@o2ib:/lake/sub", "lustre", "lake-OST000a", 2000 * 1024, 100 * 1024);
     check_target(folder, "10.0.0.1@tcp:/old", "lustre", "old-OST0001", 10 * 1024, 5 * 1024);
-    check_target(folder, "10.0.0.1@tcp:/wor", "lustre", "", 0, 0);
-    check_target(folder, "10.0.0.1:/work", "nfs4", "", 0, 0);
-    check_target(folder, "work", "lustre", "", 0, 0);
+    check_target(folder, "10.0.0.1@tcp:/lak", "lustre", "", 0, 0);
+    check_target(folder, "10.0.0.1:/lake", "nfs4", "", 0, 0);
+    check_target(folder, "lake", "lustre", "", 0, 0);
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(system(command) == 0, "%s", command);
     free(folder);
