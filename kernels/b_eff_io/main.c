@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fail.h"
 #include "filesystem.h"
@@ -124,17 +123,6 @@ static struct request make_request(const struct run *run, const struct choices *
     return request;
 }
 
-/* Files of libraries are created with their full size, which would be most of the disk without a limit. */
-static struct hints *choose_interface(const struct choices *c, struct request *request)
-{
-    const bool loads = c->interface && strcmp(c->interface, NO_LIBRARY) != 0;
-    if (c->interface && !c->files.space_limit)
-        refuse("--interface: choose a --space-limit, so that all interfaces access the same data");
-    if (c->interface)
-        library_begin(request, c->interface, c->files.hints);
-    return loads ? NULL : hints_read(c->files.hints);
-}
-
 static json_t *types_json(const struct request *request)
 {
     json_t *types = json_array();
@@ -222,8 +210,7 @@ static void print_table(const struct request *request, const struct summary *sum
                "its\n"
                "scheduled time. It is not official; rerun it on an idle machine, or with a longer --scheduled-time\n",
                summary->overruns);
-    printf("MByte/s from opening to closing the file%s%s.\n", choices->interface ? ", through " : "",
-           choices->interface ? choices->interface : "");
+    printf("MByte/s from opening to closing the file%s.\n", library_label());
     run_print_score_command(choices->files.log);
 }
 
@@ -237,7 +224,8 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
             print_dry_run(&request, &filesystem);
         return run_end(&run);
     }
-    struct hints *hints = choose_interface(choices, &request);
+    const struct file_choices *files = &choices->files;
+    struct hints *hints = library_begin(&request, choices->interface, files) ? NULL : hints_read(files->hints);
     request.hints = hints;
     const int64_t node_memory_bytes = node_memory(&run, choices->memory_per_process);
     run_open_log(&run, choices->files.log, argv, &filesystem,

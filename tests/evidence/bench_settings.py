@@ -32,7 +32,7 @@ from file_systems import glusterfs_mounts
 from libraries import Library, libraries
 from proofs import OUTPUT, ROOT, TOOLS
 
-from coffeecup.postprocess.benchmarks.b_eff_io.definition import LIBRARY_TYPES
+from coffeecup.postprocess.benchmarks.b_eff_io.library import TYPES as LIBRARY_TYPES
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.cli.alternation import Alternation, run_blocks
 from coffeecup.postprocess.comparison.plan import CONTROL, Arm, Plan

@@ -33,7 +33,7 @@ MODULES = {
         )
     ],
     "b_eff_load invariants": ["benchmarks/b_eff_load/rules.py", "benchmarks/load_rules.py"],
-    "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],
+    "b_eff_io invariants": [*(f"benchmarks/b_eff_io/{name}.py" for name in ("rules", "passes", "library/door"))],
     "b_eff_io_load invariants": ["benchmarks/b_eff_io_load/rules.py", "benchmarks/load_rules.py"],
     "ftio invariants": ["benchmarks/ftio/rules.py"],
     "priomark invariants": ["benchmarks/priomark/rules.py", "benchmarks/priomark/metadata.py"],

@@ -14,6 +14,8 @@ enum { REASON_LENGTH = 1024 };
 static const uint64_t independent_types = 1u << TYPE_SEGMENTED;
 static const uint64_t collective_types = 1u << TYPE_SCATTER | 1u << TYPE_SEGMENTED_COLLECTIVE;
 
+static const char mpi_io[] = "mpi-io"; /* the interface that is none */
+static char label[PRIOMARK_PATH_BYTES + sizeof ", through "];
 static struct interfaces interfaces;
 static const struct priomark_interface *of_type[TYPES];
 static struct pattern_type rows[TYPES + 1];
@@ -174,28 +176,45 @@ static void load(const char *name, uint64_t types)
         }
 }
 
-void library_begin(struct request *request, const char *name, const char *hints)
+static void load_all(const char *name, const char *hints)
 {
     static char directory[PRIOMARK_PATH_BYTES];
     char collective[64];
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-    if (request->types & ~(independent_types | collective_types))
-        refuse("--interface: valid --types are scatter, segmented and segmented-collective");
-    if (strcmp(name, NO_LIBRARY) == 0)
-        return;
     if (!interface_is_name(base))
-        refuse("--interface: '%.80s' is neither " NO_LIBRARY " nor the name of an interface, such as hdf5", name);
+        refuse("--interface: '%.80s' is neither %s nor the name of an interface, such as hdf5", name, mpi_io);
     snprintf(directory, sizeof directory, "%.*s", (int)(slash ? slash - name : 0), name);
     interfaces.directory = slash ? directory : NULL;
     memcpy(rows, pattern_types, sizeof rows);
-    requested = request;
-    request->rows = rows;
     snprintf(collective, sizeof collective, "%s-collective", base);
     load(base, independent_types);
     load(collective, collective_types);
     const char *problem = hints ? interface_hints(&interfaces, hints) : NULL;
     if (problem)
         refuse("--%s", problem);
+}
+
+/* Files of libraries are created with their full size, which would be most of the disk without a limit. */
+bool library_begin(struct request *request, const char *name, const struct file_choices *files)
+{
+    if (!name)
+        return false;
+    snprintf(label, sizeof label, ", through %s", name);
+    if (!files->space_limit)
+        refuse("--interface: choose a --space-limit, so that all interfaces access the same data");
+    if (request->types & ~(independent_types | collective_types))
+        refuse("--interface: valid --types are scatter, segmented and segmented-collective");
+    if (strcmp(name, mpi_io) == 0)
+        return false;
+    requested = request;
+    request->rows = rows;
+    load_all(name, files->hints);
+    return true;
+}
+
+const char *library_label(void)
+{
+    return label;
 }
 
 json_t *library_json(void)

@@ -7,14 +7,14 @@
 
 #include "request.h"
 
-/* The name of `--interface` for MPI-IO, with which the others are compared. */
-#define NO_LIBRARY "mpi-io"
+/* Checks --interface, whose `name`, with or without a directory, is that of the interface with independent calls; the
+ * one of collective calls has the suffix -collective. Sets the rows of the request, which must stay where it is.
+ * Refuses what cannot be loaded or used. Whether the interfaces are loaded, and so have the hints; not without a name,
+ * or for mpi-io, with which the others are compared. Collective. */
+bool library_begin(struct request *request, const char *name, const struct file_choices *files);
 
-/* Checks --interface, the types and the space limit that were chosen, and sets the rows of the request. `name`, with or
- * without a directory, is that of the interface with independent calls; the one of collective calls has the suffix
- * -collective. `hints` are those of the interfaces, NULL without any. Refuses what cannot be loaded or used. The
- * request must stay where it is. Collective. */
-void library_begin(struct request *request, const char *name, const char *hints);
+/* ", through hdf5", or "" without a name. */
+const char *library_label(void);
 
 /* The interfaces that are loaded, for the plan in the log. */
 json_t *library_json(void);

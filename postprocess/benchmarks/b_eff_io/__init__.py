@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff_io, the effective bandwidth of parallel I/O."""
 
+from coffeecup.postprocess.benchmarks.b_eff_io import library
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Layout, Measurement, PatternType, Plan, ProcessTimes
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
 from coffeecup.postprocess.logs.format import LogFormat, Progress, one
@@ -38,14 +39,11 @@ BENCHMARK = Benchmark(
         own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, PatternType, DataCheck),
         options="directory log scheduled-time partitions quick top-clusters dry-run types methods memory-per-process "
         "largest-chunk alignment cache-size space-limit hints individual-pointers agree-per-access check-all "
-        "evict read-shift fill-memory interface idle-power keep hang-after seed",
+        f"evict read-shift fill-memory {library.OPTION} idle-power keep hang-after seed",
         progress=Progress(planned=planned_patterns, done={Measurement: one}),
     ),
-    uses=frozenset({"priomark"}),  # whose interfaces its kernel loads
-    variants=tuple(
-        MetricKind(f"library_{name}", "MByte/s", Better.HIGHER)
-        for name in "bandwidth write rewrite read scatter segmented segmented_collective".split()
-    ),
+    uses=library.USES,
+    variants=library.METRICS,
     system_metric=MetricKind("b_eff_io_system", "MByte/s", Better.HIGHER),
     rules={
         "scheduled_time": "too short",
@@ -53,7 +51,7 @@ BENCHMARK = Benchmark(
         "m_part": "other M_PART",
         "space_limit": "space limit reached",
         "overrun": "calls left out",
-        "interface": "through an interface",
+        **library.RULES,
     },
     cache_affected=frozenset({"cache_affected"}),
     forms={Form.SHORT: {"form": "quick"}, Form.REGULAR: {"form": "quick"}, Form.OFFICIAL: {"form": "official"}},

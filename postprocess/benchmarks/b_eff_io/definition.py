@@ -32,7 +32,6 @@ TYPE_RULES: dict[Type, TypeRule] = {
     "random-collective": TypeRule(False, True, False, True, False),
 }
 TYPES = tuple(name for name, rule in TYPE_RULES.items() if rule.averaged)
-LIBRARY_TYPES = ("scatter", "segmented", "segmented-collective")  # of runs with --interface
 METHODS = ("write", "rewrite", "read")
 OFFICIAL_SECONDS = 900.0
 TOP_CLUSTERS_SECONDS = 1800.0

@@ -46,7 +46,7 @@ def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
             over_chunks(rows, log, cast(int, partition))
             for partition, rows in table.query("units > 0").groupby("partition")
         ]
-        if table["partition"].nunique() > 1 and not log.run.options["interface"]:
+        if table["partition"].nunique() > 1 and reduction.partition_values(table).notna().any(axis=None):
             drawn.append(over_partitions(table, log))
     return drawn
 

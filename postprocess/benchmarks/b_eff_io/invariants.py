@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What has to agree in a log of b_eff_io: the names of problems in its rules, and the table of docs/log.md."""
 
+from coffeecup.postprocess.benchmarks.b_eff_io import library
+
 INVARIANTS = {
     "all_methods": "all three access methods are planned",
     "all_types": "the five types are planned",
-    "interfaces": "with `interface`, types 0, 3 and 4 alone are planned, its two interfaces loaded, none for `mpi-io`",
+    **library.INVARIANTS,
     "partitions": "the partitions ascend and have no more processes than the run",
     "planned": (
         "access methods are in the order of measuring; types and patterns are those of the paper's table 2 and the "

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, UNITS, size_driven_calls
+from coffeecup.postprocess.benchmarks.b_eff_io.library import door as library
 from coffeecup.postprocess.benchmarks.b_eff_io.records import (
     Layout,
     Measurement,
@@ -186,8 +187,7 @@ def problems_of_types(log: Log[Plan]) -> Iterator[Problem]:
         inside[r.partition, r.method, r.type] += r.elapsed_seconds
     for r in log.all(PatternType):
         size, files = file_bytes(r, sums[r.partition, "write", r.type]), own_and_shared(r)[0] or 1
-        if log.plan.interfaces:  # a library stores more than the data
-            size = max(size, r.file_bytes)
+        size = library.bytes_of_file(log, r, size)
         yield from problems_of_fields(r, {"bytes": sums[key_of(r)], "file_bytes": size, "files": files})
         whole = r.open_seconds + inside[key_of(r)] + r.close_seconds
         kept = {

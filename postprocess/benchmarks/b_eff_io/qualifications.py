@@ -15,6 +15,7 @@ from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
     TYPES,
     m_part_rule,
 )
+from coffeecup.postprocess.benchmarks.b_eff_io.library import door as library
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.io_options import of_memory_fill, of_read_shift
@@ -31,19 +32,13 @@ CACHED_SHARE = 0.01
 def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and types are in
     rules.py, because a log that breaks them yields no score."""
+    yield from library.breaches(log)
     yield from broken_rules_of_request(log)
     yield from broken_rules_of_measurement(log)
 
 
 def broken_rules_of_request(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run, plan = log.run, log.plan
-    if interface := run.options["interface"]:
-        loaded = "; ".join(f"{entry.name}, SHA-256 {entry.sha256[:16]}..." for entry in plan.interfaces)
-        yield (
-            "interface",
-            f"only {counted(len(plan.types), 'type')} of files were accessed, through the interface {interface}"
-            f"{f' ({loaded})' * bool(loaded)}, and their mean is no b_eff_io",
-        )
     scheduled, partitions = plan.scheduled_seconds, len(plan.partitions)
     if plan.form == "top-clusters":
         if scheduled * partitions < TOP_CLUSTERS_SECONDS or partitions < 3:
@@ -113,7 +108,7 @@ def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "per_access",
             "The processes agreed after every access, as in the original program: this slows down small chunks",
         )
-    yield from of_hints(log.run, "the interface" if plan.interfaces else "MPI-I/O")
+    yield from of_hints(log.run, library.hinted(log))
     yield from of_read_shift(plan.read_shift)
     yield from of_memory_fill(log, "while files were read")
 

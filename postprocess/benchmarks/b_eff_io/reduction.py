@@ -14,14 +14,19 @@ import pandas as pd
 import pandera.pandas as pa
 
 from coffeecup.postprocess.benchmarks.b_eff_io import BENCHMARK
-from coffeecup.postprocess.benchmarks.b_eff_io.definition import LIBRARY_TYPES, METHODS, TYPES
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
+from coffeecup.postprocess.benchmarks.b_eff_io.library import door as library
+from coffeecup.postprocess.benchmarks.b_eff_io.means import (
+    TYPE_WEIGHTS,
+    WEIGHTS,
+    method_bandwidth,
+    type_bandwidth,
+    type_values,
+)
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from coffeecup.postprocess.benchmarks.measurements import fields_of, table_of
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
-
-WEIGHTS = pd.Series({"write": 0.25, "rewrite": 0.25, "read": 0.5}, name="method")
-TYPE_WEIGHTS = pd.Series({name: 2 if name == "scatter" else 1 for name in TYPES})
 
 COLUMNS = pa.DataFrameSchema(
     {
@@ -75,29 +80,6 @@ def rows_of(number: int, log: Log[Plan]) -> Iterator[dict]:
             }
 
 
-def type_bandwidth(table: pd.DataFrame) -> pd.DataFrame:
-    """Pattern type values in MByte/s: all bytes of a type / time from opening to closing (the paper's section 5.1).
-
-    A row per log, partition and type, a column per access method; NaN for what was not measured.
-    """
-    groups = table[table["averaged"]].groupby(["log", "partition", "type", "method"])
-    return (
-        (groups["bytes"].sum() / groups["type_seconds"].first() / MBYTE)
-        .unstack("method")
-        .reindex(columns=list(METHODS))
-    )
-
-
-def method_bandwidth(types: pd.DataFrame, weights: pd.Series = TYPE_WEIGHTS) -> pd.DataFrame:
-    """Access method values in MByte/s: the mean over the five types with scatter counted twice, sum / 6. NaN unless all
-    are there.
-
-    `types` is a type_bandwidth; a row per log and partition, a column per access method.
-    """
-    weighted = types.mul(types.index.get_level_values("type").map(weights.to_dict()), axis=0)
-    return weighted.groupby(level=["log", "partition"]).sum(min_count=len(weights)) / weights.sum()
-
-
 def partition_paper(types: pd.DataFrame) -> pd.Series:
     """Partition values of release 1.x, the paper's section 5.1: 25 % initial write, 25 % rewrite, 50 % read, in
     MByte/s."""
@@ -147,13 +129,6 @@ def best_partitions(values: pd.DataFrame) -> pd.MultiIndex:
     return pd.MultiIndex.from_tuples(ranked, names=["log", "partition"])
 
 
-def type_values(types: pd.DataFrame) -> pd.DataFrame:
-    """The value of each type in MByte/s, access methods weighted as the paper does; a row per log and partition, a
-    column per type."""
-    weighted = types.mul(WEIGHTS, axis=1).sum(axis=1, skipna=False).unstack("type")
-    return weighted.rename(columns=lambda name: str(name).replace("-", "_"))
-
-
 def moved_bytes(log: Log[Plan]) -> int:
     """What all processes wrote and read, in all types."""
     return sum(record.bytes for record in log.all(Measurement))
@@ -161,21 +136,10 @@ def moved_bytes(log: Log[Plan]) -> int:
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log's form does not define
-    one. Runs with --interface have others than those of the paper."""
-    of_library = table["log"].isin([number for number, log in enumerate(logs) if log.run.options["interface"]])
-    found = [library_metrics(table[of_library])] if of_library.any() else []
-    return pd.concat(found if of_library.all() else [*found, paper_metrics(logs, table[~of_library])])
-
-
-def library_metrics(table: pd.DataFrame) -> pd.DataFrame:
-    """The metrics of runs with --interface: the paper's means over the types that are there, of the largest partition,
-    which is the same in all runs that are compared."""
-    largest = table["partition"] == table.groupby("log")["partition"].transform("max")
-    types = type_bandwidth(table[largest])
-    values = method_bandwidth(types, TYPE_WEIGHTS[[*LIBRARY_TYPES]])
-    values = values.assign(bandwidth=values.mul(WEIGHTS, axis=1).sum(axis=1, skipna=False))
-    found = values.join(type_values(types)).droplevel("partition").add_prefix("library_")
-    return found[[metric.name for metric in BENCHMARK.variants]]
+    one."""
+    found = library.metrics(logs, table)
+    rest = table[~table["log"].isin([number for frame in found for number in frame.index])]
+    return pd.concat(found if rest.empty else [*found, paper_metrics(logs, rest)])
 
 
 def paper_metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:

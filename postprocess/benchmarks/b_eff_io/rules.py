@@ -6,18 +6,17 @@ from collections.abc import Iterator
 
 from coffeecup.postprocess.benchmarks.b_eff_io import passes
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
-    LIBRARY_TYPES,
     METHODS,
     OFFICIAL_SECONDS,
     QUICK_SECONDS,
     TOP_CLUSTERS_SECONDS,
     TYPE_RULES,
-    TYPES,
     calls_in_buffer,
     default_partitions,
     m_part_rule,
     patterns_rule,
 )
+from coffeecup.postprocess.benchmarks.b_eff_io.library import door as library
 from coffeecup.postprocess.benchmarks.b_eff_io.records import (
     Measurement,
     PatternType,
@@ -32,29 +31,26 @@ from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Run
 from coffeecup.postprocess.logs.rules import Problem, Rules, broken
 
-MPI_IO = "mpi-io"  # the interface that is none
+NUMBERS = {3: "three", 5: "five"}
 USABLE_SHARE = 0.9  # of the free space: the limit without an option
 
 
 def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
     plan, names = log.plan, [entry.name for entry in log.plan.types]
-    interface = log.run.options["interface"]
     if missing := [name for name in METHODS if name not in plan.methods]:
         yield (
             "all_methods",
             f"the run left out {' and '.join(missing)}; run it with all access methods (the measurements can be "
             "plotted)",
         )
-    if missing := [name for name in (LIBRARY_TYPES if interface else TYPES) if name not in names]:
+    averaged = library.averaged_types(log)
+    if missing := [name for name in averaged if name not in names]:
         yield (
             "all_types",
-            f"the run left out the types {', '.join(missing)}; run it with all {'three' if interface else 'five'} (the "
+            f"the run left out the types {', '.join(missing)}; run it with all {NUMBERS[len(averaged)]} (the "
             "measurements can be plotted)",
         )
-    name = str(interface).rpartition("/")[2]
-    loaded = [name, f"{name}-collective"] if interface and name != MPI_IO else []
-    fits_types = not interface or {*names} == {*LIBRARY_TYPES}
-    yield from broken(plan, {"interfaces": fits_types and [entry.name for entry in plan.interfaces] == loaded})
+    yield from library.problems_of_plan(log)
     fits = max(plan.partitions) <= log.run.ranks and plan.partitions == sorted(plan.partitions)
     yield from broken(plan, {"partitions": fits})
     yield from problems_of_read_shift(log, plan.partitions)

@@ -4,16 +4,17 @@ papers to compare with."""
 
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.b_eff_io import reduction
+from coffeecup.postprocess.benchmarks.b_eff_io import library, reduction
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from coffeecup.postprocess.benchmarks.b_eff_io.figures import TITLES
+from coffeecup.postprocess.benchmarks.b_eff_io.library import door
 from coffeecup.postprocess.benchmarks.b_eff_io.records import PatternType, Plan
 from coffeecup.postprocess.benchmarks.published import published
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
-from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
 COFFEE_CUP_MINUTES = 10
 LABELS = {
@@ -32,13 +33,7 @@ LABELS = {
     "memory_write_time": "coffee-cup rule: time to write the nodes' memory",
     "memory_read_time": "… to read it",
     "written_share_of_memory": "amount written, as a share of the nodes' memory",
-    "library_bandwidth": "mean over access methods and types, through the interface",
-    "library_write": "initial write, mean over the types, through the interface",
-    "library_rewrite": "rewrite, mean over the types, through the interface",
-    "library_read": "read, mean over the types, through the interface",
-    "library_scatter": "type 0, through the interface",
-    "library_segmented": "type 3, through the interface",
-    "library_segmented_collective": "type 4, through the interface",
+    **library.LABELS,
 }
 # What the papers published, and what a run has of it.
 PUBLISHED = {
@@ -57,39 +52,24 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     """The values of section.html.j2; without a score only those that every log has."""
     sizes = ", ".join(map(str, log.plan.partitions))
     shown = {
-        "heading": f"{title(log)} by {sizes} process{'es' * (sizes != '1')}, "
+        "heading": f"{door.title(log) or 'b_eff_io'} by {sizes} process{'es' * (sizes != '1')}, "
         f"{log.run.filesystem.type if log.run.filesystem else ''}".rstrip(", "),
         "plan": plan(log),
     }
     if score is None:
         return shown
     values = {name: metric.value for name, metric in score.metrics.items()}
-    of_paper = log.run.options["interface"] is None
     return shown | {
-        "sentences": sentences(log, score, values) if of_paper else of_interface(log, score),
+        "sentences": door.sentences(log, score) or sentences(log, score, values),
         "flawless": ", and accessed enough data to defeat the caches",
         "labels": LABELS,
         "methods": TITLES,
-        "published": compared_with_published(score.log.run.ranks, values) if of_paper else [],
-        "partitions": partitions(table) if of_paper else [],
+        "published": compared_with_published(score.log.run.ranks, values),
+        "partitions": partitions(table),
         "types": types(table),
         "patterns": patterns(log, table),
         "node_memory": size(log.plan.node_memory_bytes),
     }
-
-
-def title(log: Log[Plan]) -> str:
-    interface = log.run.options["interface"]
-    return "b_eff_io" if interface is None else f"Files of b_eff_io through {printable(str(interface))}"
-
-
-def of_interface(log: Log[Plan], score: Score) -> list[str]:
-    loaded = "; ".join(entry.properties or entry.summary for entry in log.plan.interfaces[:1])
-    return [
-        f"{title(log)}{f' ({loaded})' * bool(loaded)}: {digits(score.headline[1].value, NARROW_SPACE)} million bytes "
-        "per second, averaged over initial write, rewrite and read, and three ways of laying data into files. This is "
-        "no b_eff_io: compare it with the same run through mpi-io."
-    ]
 
 
 def sentences(log: Log[Plan], score: Score, values: dict[str, float]) -> list[str]:
@@ -108,10 +88,13 @@ def sentences(log: Log[Plan], score: Score, values: dict[str, float]) -> list[st
 
 
 def compared_with_published(ranks: int, values: dict[str, float]) -> list[dict]:
-    """The published values, each kind after that of this run, of which `system` is empty."""
+    """The published values, each kind after that of this run, of which `system` is empty; none without any of this
+    run."""
     own = values | {
         f"read_over_{method}": values["read"] / values[method] for method in ("write", "rewrite") if method in values
     }
+    if not own.keys() & PUBLISHED.keys():
+        return []
     printed, rows = dict(list(published("b_eff_io").groupby("metric"))), []
     for metric, quantity in PUBLISHED.items():
         of_systems = printed[metric].to_dict("records")
@@ -122,8 +105,9 @@ def compared_with_published(ranks: int, values: dict[str, float]) -> list[dict]:
 
 
 def partitions(table: pd.DataFrame) -> list[dict]:
-    """A row per partition: its values and access methods, in MByte/s; None where the form does not define one."""
-    values = reduction.partition_values(table).droplevel("log").reset_index()
+    """A row per partition with a value: its values and access methods, in MByte/s; None where the form does not define
+    one."""
+    values = reduction.partition_values(table).dropna(how="all").droplevel("log").reset_index()
     return values.astype(object).where(values.notna(), None).to_dict("records")
 
 
