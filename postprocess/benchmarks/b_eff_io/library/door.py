@@ -25,7 +25,8 @@ MPI_IO = "mpi-io"  # the interface that is none
 
 def name(log: Log[Plan]) -> str | None:
     """The interface of a run, None of the paper's."""
-    return log.run.options[library.OPTION]  # type: ignore[return-value]
+    value = log.run.options[library.OPTION]
+    return None if value is None else str(value)
 
 
 def averaged_types(log: Log[Plan]) -> tuple[str, ...]:
