@@ -39,9 +39,10 @@ def keys_of(module):
 def test_each_rule_of_a_benchmark_has_words_and_no_other_has(name):
     """In its folder, and in those of its optional parts."""
     package = part(name, "qualifications").__name__.rpartition(".")[0]
-    optional = Path(inspect.getfile(import_module(package))).parent.glob("*/qualifications.py")
-    modules = [package, *(f"{package}.{path.parent.name}" for path in optional)]
-    found = set().union(*(keys_of(import_module(f"{module}.qualifications")) for module in modules))
+    folder = Path(inspect.getfile(import_module(package))).parent
+    optional = [path for file in ("qualifications", "door") for path in folder.glob(f"*/{file}.py")]
+    modules = ["qualifications", *(f"{path.parent.name}.{path.stem}" for path in optional)]
+    found = set().union(*(keys_of(import_module(f"{package}.{module}")) for module in modules))
     assert found - RULES.keys() == benchmarks()[name].rules.keys() and found
 
 
