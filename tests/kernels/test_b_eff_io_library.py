@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff_io with --interface: types of files through HDF5, PnetCDF, netCDF-4 and an interface of one's own, with
 Debian's libraries. Files have the bytes of the definition, as another library reads them, and as many as those of
-MPI-IO."""
+MPI-IO. test_ends_of_long_runs.py has how such runs end."""
 
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import builds
 import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
-from b_eff_io_runs import SMALL, leftovers, run
-from builds import PATIENCE, SANITIZERS, Mpi, compiled
-from file_systems import memory
-from kernel_runs import fill, good, of_kind, rank_processes, records, refused, started, wait_until
+from b_eff_io_runs import SMALL, run
+from builds import SANITIZERS, Mpi, compiled
+from kernel_runs import good, of_kind, records, refused
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
@@ -138,38 +135,3 @@ def test_wrong_interface_is_refused(openmpi, own, tmp_path, options, said):
     done = run(openmpi, tmp_path, 1, *limited, *options.replace("OWN", str(own)).split())
     refused(done, "--", said)
     assert not [*tmp_path.iterdir()]
-
-
-@pytest.fixture
-def going_on(openmpi, tmp_path):
-    """A function: a run through a library that goes on."""
-
-    def going_on(name, directory):
-        words = ("--directory", directory, "--log", tmp_path / "log.jsonl", *BRIEF, "--space-limit 100MiB")
-        begun = ("--interface", name, "--hints", "alignment=4KiB", "--agree-per-access")
-        command = openmpi.command(2, "b_eff_io", *words, *begun)
-        return started(command, lambda: of_kind(tmp_path / "log.jsonl", "measurement"), env=openmpi.environment)
-
-    return going_on
-
-
-@pytest.mark.parametrize("name", LIBRARIES)
-def test_killed_process_leaves_nothing(going_on, tmp_path, name):
-    log = tmp_path / "log.jsonl"
-    with going_on(name, tmp_path) as process:
-        os.kill(rank_processes("b_eff_io", log)[1], signal.SIGKILL)
-        process.communicate(timeout=PATIENCE)
-        assert process.returncode != 0
-    wait_until(lambda: records(log)[-1]["record"] == "end" and not leftovers(tmp_path))
-    assert records(log)[-1]["status"] == "failed"
-
-
-@pytest.mark.parametrize("name", LIBRARIES)
-def test_full_disk_ends_the_run_with_the_reason(going_on, tmp_path, name):
-    """PnetCDF with ompio reports no error: then the kernel finds that data is missing, at the latest when it reads."""
-    (tmp_path / "disk").mkdir()
-    with memory(tmp_path / "disk", "size=120m"), going_on(name, tmp_path / "disk") as process:
-        _, errors = fill(tmp_path / "disk", process)
-        assert process.returncode == 1
-        assert f"through {name}" in errors or "is the disk full" in errors or "were read wrong" in errors, errors
-        assert [path.name for path in (tmp_path / "disk").iterdir()] == ["of others"]

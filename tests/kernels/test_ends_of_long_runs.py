@@ -24,6 +24,8 @@ WORKLOAD = """repetitions = 100000;
 single_file = { process_size = "2MiB"; block_size = "64KiB"; patterns = "write"; };
 common_file = { process_size = "1MiB"; block_size = "64KiB"; patterns = "read-write"; methods = ["explicit", "posix"]; };
 """  # noqa: E501
+BY_LIBRARY = """repetitions = 100000; hints = "alignment=4KiB";
+common_file = { process_size = "256KiB"; block_size = "64KiB"; patterns = "write"; methods = "%s"; };"""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Long:
     removed_status: tuple = ("failed",)
     short: str = ""  # so that it opens its next file soon
     in_directory: bool = False  # whose files are opened by their path in the directory under test, which is removed
+    workload: str = WORKLOAD
 
 
 ROMIO_ENDED_IT = "Could not access shared file pointer"
@@ -90,6 +93,36 @@ RUNS = {
         in_directory=True,
     ),
 }
+# Through libraries of files. PnetCDF with ompio reports no error: then the kernel finds that data is missing, b_eff_io
+# when it reads at the latest.
+LIBRARIES = ("hdf5", "pnetcdf", "netcdf")
+RUNS |= {
+    f"b_eff_io {name}": Long(
+        (
+            "--memory-per-process 64MiB --scheduled-time 600 --partitions all --space-limit 100MiB --agree-per-access",
+            f"--interface {name} --types scatter,segmented,segmented-collective --hints alignment=4KiB",
+        ),
+        lambda log: of_kind(log, "measurement"),
+        "120m",
+        rf"through {name}|is the disk full|were read wrong",
+        "",
+    )
+    for name in LIBRARIES
+}
+RUNS |= {
+    f"priomark {name}": Long(
+        ("--workload", "workload.cfg"),
+        lambda log: of_kind(log, "measurement"),
+        "8m",
+        "were written; is the disk full"
+        if name.startswith("pnetcdf")
+        else rf"through {name}: .*(check the free space|is the disk full)",
+        "",
+        workload=BY_LIBRARY % name,
+    )
+    for name in (library + suffix for library in LIBRARIES for suffix in ("", "-collective"))
+}
+BY_LIBRARIES = [(run, "openmpi") for run in RUNS if " " in run]
 WITH = {
     "b_eff_io": ["openmpi", "openmpi_romio", "mpich"],
     "b_eff_io_load": ["openmpi"],
@@ -104,14 +137,14 @@ USUAL = [pytest.param(*each, marks=() if each[1] == WITH[each[0]][0] else pytest
 
 @pytest.fixture
 def going_on(mpi, tmp_path):
-    """A function of a kernel: a run of it that is ready to be struck."""
+    """A function of the name of a run, whose first word is its kernel: it goes on and is ready to be struck."""
 
-    def going_on(kernel, *options):
+    def going_on(name, *options):
+        kernel, run, log = name.split()[0], RUNS[name], tmp_path / "log.jsonl"
         if not (mpi.bin / kernel).exists():
             pytest.skip(f"{kernel} was not built with {mpi.name}")
-        run, log = RUNS[kernel], tmp_path / "log.jsonl"
         (tmp_path / "disk").mkdir(exist_ok=True)
-        (tmp_path / "workload.cfg").write_text(WORKLOAD)
+        (tmp_path / "workload.cfg").write_text(run.workload)
         words = (*run.options, f"--directory {tmp_path}/disk --log {log}", *options)
         command = on_nodes(mpi, run.nodes, kernel, *words) if run.nodes else mpi.command(2, kernel, *words)
         return started(command, lambda: run.ready(log), env=mpi.environment, cwd=tmp_path)
@@ -122,7 +155,7 @@ def going_on(mpi, tmp_path):
 def assert_closed(kernel, folder, statuses=NOT_COMPLETE):
     """By rank 0, or by the keeper where it was killed, a moment later; neither leaves a file or a process."""
     log, disk = folder / "log.jsonl", folder / "disk"
-    wait_until(lambda: records(log)[-1]["record"] == "end" and not rank_processes(kernel, log))
+    wait_until(lambda: records(log)[-1]["record"] == "end" and not rank_processes(kernel.split()[0], log))
     wait_until(lambda: not disk.exists() or {path.name for path in disk.iterdir()} <= {"of others"})
     *_, end = records(log)
     assert end["status"] in statuses and end["records"] == len(records(log))
@@ -141,6 +174,7 @@ def test_interrupted_run_closes_its_log_and_leaves_nothing(mpi, going_on, tmp_pa
 
 RANKS = {"b_eff_io": [0, 1], "b_eff_io_load": [0, 1, 2], "b_eff_load": [0, 1, 3], "ftio": [1], "priomark": [1]}
 KILLED = [(kernel, name, rank) for kernel, name in [*EACH, ("b_eff_io_load", "mpich")] for rank in RANKS[kernel]]
+KILLED += [(*run, 1) for run in BY_LIBRARIES if "-" not in run[0]]
 
 
 @pytest.mark.in_turn
@@ -149,7 +183,7 @@ def test_killed_process_takes_the_run_and_its_files_along(mpi, going_on, tmp_pat
     """Of the runs under load, rank 0 and another one are measured, the third one generates the load."""
     with going_on(kernel) as process:
         assert list((tmp_path / "disk").iterdir())
-        os.kill(rank_processes(kernel, tmp_path / "log.jsonl")[rank], signal.SIGKILL)
+        os.kill(rank_processes(kernel.split()[0], tmp_path / "log.jsonl")[rank], signal.SIGKILL)
         process.communicate(timeout=PATIENCE)
         assert process.returncode != 0
         assert_closed(kernel, tmp_path)
@@ -185,7 +219,7 @@ def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, going_on
         assert_closed(kernel, tmp_path, run.removed_status)
 
 
-@pytest.mark.parametrize(("kernel", "mpi"), EACH, indirect=["mpi"])
+@pytest.mark.parametrize(("kernel", "mpi"), [*EACH, *BY_LIBRARIES], indirect=["mpi"])
 def test_disk_that_fills_up_ends_the_run_with_a_clear_error(mpi, going_on, tmp_path, kernel):
     run = RUNS[kernel]
     with memory(tmp_path / "disk", f"size={run.room}") as disk:

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interfaces to HDF5, PnetCDF and netCDF-4 that belong to PRIOMark, with Debian's libraries."""
+"""The interfaces to HDF5, PnetCDF and netCDF-4 that belong to PRIOMark, with Debian's libraries.
+test_ends_of_long_runs.py has how such runs end."""
 
-import os
 import shutil
-import signal
 from collections import Counter
 
 import builds
 import pytest
-from builds import PATIENCE, SANITIZERS, Mpi, compiled, good
-from file_systems import memory
-from kernel_runs import error, fill, rank_processes, records, started, wait_until
-from priomark_runs import KIB, MIB, command, leftovers, of_kind, run
+from builds import SANITIZERS, Mpi, compiled, good
+from kernel_runs import error
+from priomark_runs import KIB, MIB, leftovers, run
 from raw_log import read_log
 
 LIBRARIES = ("hdf5", "pnetcdf", "netcdf")
@@ -116,41 +114,6 @@ def test_chunks_and_the_place_of_data_are_those_of_the_hints(openmpi, tmp_path, 
 def test_hint_that_nothing_uses_is_refused_with_its_line(openmpi, tmp_path, hints, said):
     done = run(openmpi, tmp_path, "\n" + ONE.format(method="hdf5", hints=hints))
     assert done.returncode == 2 and "workload.cfg:2: hints: " in error(done) and said in error(done)
-
-
-@pytest.fixture
-def going_on(openmpi, tmp_path):
-    """A function: a run with a method that goes on."""
-
-    def going_on(method):
-        workload = f"repetitions = 100000; {ONE.format(method=method, hints='alignment=4KiB')}"
-        words = command(openmpi, tmp_path, workload, 2)
-        return started(words, lambda: of_kind(tmp_path, "measurement"), env=openmpi.environment)
-
-    return going_on
-
-
-@pytest.mark.parametrize("method", EACH)
-def test_full_disk_ends_the_run_with_the_reason(going_on, tmp_path, method):
-    """PnetCDF with ompio reports no error; then the kernel finds that data is missing."""
-    said = "were written; is the disk full" if method.startswith("pnetcdf") else f"through {method}: "
-    (tmp_path / "disk").mkdir()
-    with memory(tmp_path / "disk", "size=8m"), going_on(method) as process:
-        _, errors = fill(tmp_path / "disk", process)
-        assert process.returncode == 1
-        assert said in errors and ("check the free space" in errors or "is the disk full" in errors), errors
-        assert leftovers(tmp_path) == ["of others"]
-
-
-@pytest.mark.parametrize("method", LIBRARIES)
-def test_killed_process_takes_the_run_and_the_files_of_the_library_along(going_on, tmp_path, method):
-    log = tmp_path / "log.jsonl"
-    with going_on(method) as process:
-        os.kill(rank_processes("priomark", log)[1], signal.SIGKILL)
-        process.communicate(timeout=PATIENCE)
-        assert process.returncode != 0
-    wait_until(lambda: records(log)[-1]["record"] == "end" and not leftovers(tmp_path))
-    assert records(log)[-1]["status"] == "failed"
 
 
 @pytest.mark.parametrize(

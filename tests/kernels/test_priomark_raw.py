@@ -111,10 +111,10 @@ def checksum(image):
     return hashlib.sha256(image.read_bytes()).hexdigest()
 
 
-def assert_left_alone(openmpi, image, tmp_path, text, said):
+def assert_left_alone(mpi, image, tmp_path, text, said, ranks=1):
     subprocess.run(["sync"], check=True)
     before = checksum(image)
-    done = run(openmpi.impatient, tmp_path, text, 2)
+    done = run(mpi, tmp_path, text, ranks)
     assert done.returncode == 2 and said in error(done), done.stderr
     assert re.search(r"workload\.cfg:1: raw: ", error(done))
     subprocess.run(["sync"], check=True)
@@ -126,9 +126,9 @@ SIZES = ["16MB", "16MiB", f"{DISK_BYTES - 1}", f"0{DISK_BYTES}", f"{DISK_BYTES} 
 
 
 @pytest.mark.parametrize("confirm", ["", *(f'confirm = "{size}";' for size in SIZES)])
-def test_device_that_is_not_confirmed_is_refused(openmpi, image, device, tmp_path, confirm):
+def test_device_that_is_not_confirmed_is_refused(serial, image, device, tmp_path, confirm):
     said = f'not confirmed: set confirm = "{DISK_BYTES}"'
-    assert_left_alone(openmpi, image, tmp_path, workload(device, confirm), said)
+    assert_left_alone(serial, image, tmp_path, workload(device, confirm), said)
 
 
 # one partition of 8 MiB that begins after the first, and the mark at the end of the sector
@@ -144,33 +144,33 @@ with open(sys.argv[1], "r+b") as disk:
     "make, kind",
     [(["mkfs.ext4", "-q", "-F"], "ext4"), (["mkswap"], "swap"), (["python3", "-c", PARTITION_TABLE], "dos")],
 )
-def test_device_with_a_signature_is_refused(openmpi, image, device, tmp_path, make, kind):
+def test_device_with_a_signature_is_refused(serial, image, device, tmp_path, make, kind):
     root("a signature", *make, device)
-    assert_left_alone(openmpi, image, tmp_path, workload(device), f"partition table or signature ({kind})")
+    assert_left_alone(serial, image, tmp_path, workload(device), f"partition table or signature ({kind})")
 
 
-def test_mounted_device_is_refused(openmpi, image, device, tmp_path):
+def test_mounted_device_is_refused(serial, image, device, tmp_path):
     root("a file system", "mkfs.ext4", "-q", "-F", device)
     (tmp_path / "mount").mkdir()
     root("a mount", "mount", "-o", "ro,noload", device, tmp_path / "mount")
     try:
-        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted or in use")
+        assert_left_alone(serial, image, tmp_path, workload(device), "it is mounted or in use")
     finally:
         subprocess.run(["umount", tmp_path / "mount"], check=True)
 
 
-def test_read_only_device_is_refused_unless_it_is_only_read(openmpi, image, device, tmp_path):
+def test_read_only_device_is_refused_unless_it_is_only_read(serial, image, device, tmp_path):
     root("a read-only device", "blockdev", "--setro", device)
     try:
-        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is read-only; choose another device")
-        good(run(openmpi, tmp_path, workload(device, ratio="1:0")))
+        assert_left_alone(serial, image, tmp_path, workload(device), "it is read-only; choose another device")
+        good(run(serial, tmp_path, workload(device, ratio="1:0")))
     finally:
         subprocess.run(["blockdev", "--setrw", device], check=True)
 
 
-def test_device_that_something_holds_is_refused(openmpi, image, device, tmp_path):
+def test_device_that_something_holds_is_refused(serial, image, device, tmp_path):
     with opened(device, "os.O_RDWR | os.O_EXCL"):
-        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted or in use")
+        assert_left_alone(serial, image, tmp_path, workload(device), "it is mounted or in use")
 
 
 def test_nothing_can_be_mounted_from_a_device_that_is_measured(openmpi, device, tmp_path):
@@ -201,7 +201,7 @@ def test_device_with_data_where_it_would_be_written_is_refused(openmpi, image, t
     zeros_but_for(image, offset)
     with loop_device(image) as device:
         said = f"a byte other than 0 at offset {offset})"
-        assert_left_alone(openmpi, image, tmp_path, workload(device, CONFIRMED), said)
+        assert_left_alone(openmpi.impatient, image, tmp_path, workload(device, CONFIRMED), said, ranks=2)
         good(run(openmpi, tmp_path, workload(device), 2))
 
 
@@ -213,11 +213,11 @@ def test_device_with_data_elsewhere_or_that_is_only_read_is_measured(openmpi, im
         good(run(openmpi, tmp_path, workload(device, CONFIRMED, ratio="1:0"), 2))
 
 
-def test_device_that_another_process_has_open_is_refused(openmpi, image, device, tmp_path):
+def test_device_that_another_process_has_open_is_refused(serial, image, device, tmp_path):
     """Not exclusively: the kernel does not mind."""
     with opened(device, "os.O_RDONLY") as opener:
         said = f"process {opener.pid} (python3) has it open; end that process"
-        assert_left_alone(openmpi, image, tmp_path, workload(device), said)
+        assert_left_alone(serial, image, tmp_path, workload(device), said)
 
 
 @pytest.mark.parametrize(
@@ -230,10 +230,10 @@ def test_device_that_another_process_has_open_is_refused(openmpi, image, device,
         ("/dev/nothing", "No such file"),
     ],
 )
-def test_what_is_no_block_device_is_refused(openmpi, image, device, tmp_path, place, said):
+def test_what_is_no_block_device_is_refused(serial, image, device, tmp_path, place, said):
     (tmp_path / "disk").mkdir()
     (tmp_path / "link").symlink_to(device)
-    assert_left_alone(openmpi, image, tmp_path, workload(tmp_path / place), said)
+    assert_left_alone(serial, image, tmp_path, workload(tmp_path / place), said)
 
 
 @pytest.mark.parametrize(
@@ -245,4 +245,4 @@ def test_what_is_no_block_device_is_refused(openmpi, image, device, tmp_path, pl
 )
 def test_sizes_that_do_not_fit_the_device_are_refused(openmpi, image, device, tmp_path, sizes, said):
     text = f'raw = {{ device = "{device}"; confirm = "{DISK_BYTES}"; overwrite = true; {sizes} }};'
-    assert_left_alone(openmpi, image, tmp_path, text, said)
+    assert_left_alone(openmpi.impatient, image, tmp_path, text, said, ranks=2)

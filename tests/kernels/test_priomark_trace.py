@@ -22,9 +22,9 @@ HEAD = "priomark-trace 1\ncommand test\nprocess 1 of 0\nstart 1000\n"
 FILE = "at 10 5 1 open 1 O_RDWR|O_CREAT 0 /f\n"
 
 
-def replay(openmpi, folder, recording, ranks=1, **keys):
+def replay(mpi, folder, recording, ranks=1, **keys):
     """Runs a replay in `folder`; the process, and the records of its log."""
-    done = run(openmpi, folder, replay_of(recording, **keys), ranks)
+    done = run(mpi, folder, replay_of(recording, **keys), ranks)
     assert leftovers(folder) == []
     return done, records(folder)
 
@@ -151,10 +151,10 @@ def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
         (HEAD + FILE + "at 20 5 1 unlink 5 /%\n", 6, "not a path"),
     ],
 )
-def test_bad_trace_is_refused_with_file_and_line_before_anything_is_made(openmpi, tmp_path, text, line, words):
+def test_bad_trace_is_refused_with_file_and_line_before_anything_is_made(serial, tmp_path, text, line, words):
     trace = tmp_path / "bad.trace"
     trace.write_text(text)
-    done, records = replay(openmpi.impatient, tmp_path, trace)
+    done, records = replay(serial, tmp_path, trace)
     assert done.returncode == 2 and not records
     [said] = [line for line in done.stderr.splitlines() if "error: " in line]
     assert f"{trace}:{line}: " in said and words in said and "record the program again" in said
@@ -169,10 +169,10 @@ def test_bad_trace_is_refused_with_file_and_line_before_anything_is_made(openmpi
         ("nowhere", "does not exist"),
     ],
 )
-def test_recording_without_data_is_refused(openmpi, tmp_path, name, said):
+def test_recording_without_data_is_refused(serial, tmp_path, name, said):
     (tmp_path / "empty.trace").write_text(HEAD + FILE)
     (tmp_path / "none").mkdir()
-    done, records = replay(openmpi.impatient, tmp_path, tmp_path / name)
+    done, records = replay(serial, tmp_path, tmp_path / name)
     assert done.returncode == 2 and not records and said in done.stderr
 
 
@@ -231,11 +231,11 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
         "at 20 5 1 pwrite 1 4398046511104 4096 10\n" * 2**20,
     ],
 )
-def test_space_is_checked_for_what_a_replay_may_write_not_for_what_the_program_got_written(openmpi, tmp_path, line):
+def test_space_is_checked_for_what_a_replay_may_write_not_for_what_the_program_got_written(serial, tmp_path, line):
     """A write that was cut short when it was recorded may succeed in full here: 2 GiB, what Linux takes at once, or 4
     GiB of a million."""
     (tmp_path / "short.trace").write_text(HEAD + FILE + line.rstrip() + "\n")
     with memory(tmp_path / "disk", "size=64m"):
-        done, records = replay(openmpi.impatient, tmp_path, tmp_path / "short.trace")
+        done, records = replay(serial, tmp_path, tmp_path / "short.trace")
     assert done.returncode == 2 and "the run needs" in done.stderr
     assert not records
