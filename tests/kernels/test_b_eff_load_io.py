@@ -2,20 +2,21 @@
 """The load io of b_eff_load: what it moved is what the operating system saw, and however a run ends, it leaves no
 files."""
 
-import json
 from statistics import median
 
+import logs_made
 import networks_made
 import pytest
 from builds import faulty
 from file_systems import memory
 from kernel_runs import error, good, of_kind, on_nodes, run
+from mutator import kernel_log
 from networks_made import crossbar
+from scores import keys
 from simulations import SITE
 
 from coffeecup.postprocess.benchmarks.b_eff_load.records import Load
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports.page import html, items
 
 MIB = 2**20
@@ -106,45 +107,11 @@ def test_io_beside_another_load(mpich, tmp_path):
     assert not leftovers(tmp_path)
 
 
-# --- a log says whether it was there ----------------------------------------------------------------------------------
-
-
-def changed(log, path, change):
-    records = [json.loads(line) for line in log.path.read_text().splitlines()]
-    change(records, next(record for record in records if record["record"] == "load"))
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda r, load: r[0].update(filesystem=None), "states the file system under test"),
-        (lambda r, load: r[0]["options"].update(directory=None), "`io` has a directory"),
-        (lambda r, load: r[1]["load"].pop("file_bytes"), "load.file_bytes is None where 1048576"),
-        (lambda r, load: r[1]["load"].update(file_bytes=4096), "load.file_bytes is 4096 where 1048576"),
-        (lambda r, load: load.update(sent_bytes=0, received_bytes=0), "moved nothing"),
-        (lambda r, load: load.update(sent_bytes=load["sent_bytes"] + MIB), "load_bytes"),
-        (lambda r, load: load.update(sent_bytes=2 * MIB + 1, received_bytes=2 * MIB + 1), "load_bytes"),
-        (lambda r, load: load.update(sent_bytes=MIB, received_bytes=MIB), "load_bytes"),
-        (lambda r, load: load.update(silent_senders=1), "load_bytes"),
-        (lambda r, load: load.update(cached_bytes=load["received_bytes"] + 1), "load_bytes"),
-        (lambda r, load: load.pop("cached_bytes"), "load_bytes"),
-        (lambda r, load: load.update(root=1), "root is 1 where None"),
-        (lambda r, load: load.update(senders=1), "senders is 1 where"),
-        (lambda r, load: load.update(shortest_seconds=1e-6), "load_time"),
-    ],
-)
-def test_load_that_was_not_there_gives_no_result(slow, tmp_path, change, reason):
-    with pytest.raises(LogError, match=reason):
-        score_log(changed(slow[0], tmp_path / "log.jsonl", change))
-
-
-@pytest.mark.parametrize("moved", [0, 4096])
-def test_what_was_read_from_the_page_cache_is_said(slow, tmp_path, moved):
-    path = changed(slow[0], tmp_path / "log.jsonl", lambda r, load: load.update(cached_bytes=moved))
-    found = {qualification.key for qualification in score_log(path).qualifications}
-    assert ("cached_load" in found) is (moved > 0) and "weak_load" not in found
+def test_what_was_read_from_the_page_cache_is_said(scored):
+    log = kernel_log("b_eff_load-io")
+    before = keys(scored(log))
+    logs_made.first(log, record="load", load="io")["cached_bytes"] = 4096
+    assert set(keys(scored(log))) - set(before) == {"cached_load"}
 
 
 # --- how it ends ------------------------------------------------------------------------------------------------------

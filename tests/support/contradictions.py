@@ -22,7 +22,7 @@ from logs_made_priomark import ALL, cases, metadata_case, priomark_log
 
 LOGS = Path(__file__).parents[1] / "logs"
 GROUPS = ("ring", "random-01", "random-02", "worst", "bisection", "cartesian-2d", "ping")  # two random patterns
-OF_KERNELS = ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io_load")
+OF_KERNELS = ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_load-io", "b_eff_io_load")
 
 
 def slower_by_tenths(node, *_):
