@@ -186,6 +186,12 @@ def sanitized():
 
 
 @pytest.fixture(scope="session")
+def openmpi_sanitized(openmpi, sanitized):
+    """The kernels of this build; runs get SANITIZERS as their environment."""
+    return replace(openmpi, bin=sanitized / "install" / "bin")
+
+
+@pytest.fixture(scope="session")
 def serial_sanitized():
     """Without MPI: priomark alone, a run of which takes milliseconds."""
     built = install_kernels("tests-serial-sanitized", "-DCOFFEECUP_MPI=OFF", "-DCOFFEECUP_SANITIZE=ON")

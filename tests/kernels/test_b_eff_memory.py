@@ -5,7 +5,6 @@ import re
 import subprocess
 from contextlib import suppress
 from ctypes import CDLL
-from dataclasses import replace
 
 import pytest
 from accelerators import FEW, LIBRARIES, SHORT, run_in_memory, stand_in
@@ -154,9 +153,9 @@ def test_mixed_ping_pong_receives_into_device_memory_of_the_second_process(openm
     assert "data check: pattern ping-pong-host-cuda, method blocking" in done.stderr
 
 
-def test_sanitizers_are_silent(sanitized, openmpi, in_memory):
-    mpi, options = replace(openmpi, bin=sanitized / "install" / "bin"), (*SHORT, *FEW, "--patterns ring,ping_pong")
-    done = good(in_memory(mpi, 2, "host,cuda", *options, **SANITIZERS))
+def test_sanitizers_are_silent(openmpi_sanitized, in_memory):
+    options = (*SHORT, *FEW, "--patterns ring,ping_pong")
+    done = good(in_memory(openmpi_sanitized, 2, "host,cuda", *options, **SANITIZERS))
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
 
 

@@ -216,7 +216,7 @@ def test_keeper_only_looks_once_a_second_while_a_kernel_measures(tmp_path, openm
     traced = "trace=!sched_yield,epoll_wait,process_vm_readv"
     command = [openmpi.mpirun, "-np", "2", "strace", "-qq", "-ff", "-ttt", "-s", "64", "--seccomp-bpf", "-e", traced]
     command += ["-o", str(tmp_path / "calls"), str(openmpi.bin / "b_eff")]
-    command += words(["--memory-per-process 32MiB --patterns ping_pong,ring --methods sendrecv --repetitions 2"])
+    command += words(["--memory-per-process 32MiB --patterns ping_pong,ring --methods sendrecv --repetitions 1"])
     command += ["--log", str(tmp_path / "log.jsonl")]
     subprocess.run(command, env=os.environ | OPEN_MPI, check=True, capture_output=True, timeout=PATIENCE)
     traces = [list(calls_of(trace)) for trace in tmp_path.glob("calls.*")]

@@ -4,7 +4,6 @@ compiler's sanitizers and valgrind. test_made_up_machine.py has all kernels unde
 
 import os
 import shutil
-from dataclasses import replace
 
 import pytest
 from builds import FAULTS, OPEN_MPI, SANITIZERS, faulty
@@ -37,10 +36,9 @@ def watched(mpi, name, folder, wrapper=(), **settings):
 
 
 @pytest.mark.parametrize("name", ["b_eff", *(pytest.param(name, marks=pytest.mark.prove) for name in [*RUNS][1:])])
-def test_address_and_undefined_behaviour_sanitizers_are_silent(sanitized, openmpi, tmp_path, name):
-    mpi = replace(openmpi, bin=sanitized / "install" / "bin")
-    model = faulty(openmpi, "network", MODEL_LATENCY="1e-3") if name.split()[0] == "b_eff" else {}
-    done = watched(mpi, name, tmp_path, **SANITIZERS, **model)
+def test_address_and_undefined_behaviour_sanitizers_are_silent(openmpi_sanitized, tmp_path, name):
+    model = faulty(openmpi_sanitized, "network", MODEL_LATENCY="1e-3") if name.split()[0] == "b_eff" else {}
+    done = watched(openmpi_sanitized, name, tmp_path, **SANITIZERS, **model)
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
 
 

@@ -3,11 +3,9 @@
 faults/accelerator.c), whose memory faults if the kernel touches it: bytes arrive where they belong, errors are reported
 with their remedy, and nothing stays registered."""
 
-import shutil
-
 import pytest
 from accelerators import stand_in
-from builds import FAULTS, SANITIZERS, Mpi, compiled
+from builds import FAULTS, SANITIZERS, compiled
 from kernel_runs import error, good
 from priomark_runs import leftovers, records, run
 from raw_log import read_log
@@ -42,10 +40,9 @@ def through_cufile(libraries, tmp_path):
     return through_cufile
 
 
-def test_every_byte_arrives_in_all_sub_benchmarks_with_sanitizers(sanitized, through_cufile, tmp_path):
+def test_every_byte_arrives_in_all_sub_benchmarks_with_sanitizers(openmpi_sanitized, through_cufile, tmp_path):
     """Files that are read were written by POSIX calls; what cuFile wrote is read again and compared."""
-    watched = Mpi("openmpi", shutil.which("mpirun.openmpi") or "mpirun", sanitized / "priomark")
-    done = good(through_cufile(watched, EVERYTHING, 2, **SANITIZERS))
+    done = good(through_cufile(openmpi_sanitized, EVERYTHING, 2, **SANITIZERS))
     assert "stand-in" not in done.stderr and leftovers(tmp_path) == []
     log = read_log(tmp_path / "log.jsonl")
     cases = {(m["benchmark"], m["pattern"]) for m in log.records["measurement"]}

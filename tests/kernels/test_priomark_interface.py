@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from builds import SANITIZERS, Mpi, compiled
+from builds import SANITIZERS, compiled
 from kernel_runs import error, good
 from priomark_runs import leftovers, run
 from rates import FOR_MEDIAN
@@ -46,12 +46,11 @@ def build(openmpi, tmp_path_factory):
     return build
 
 
-def test_interface_from_the_header_serves_every_sub_benchmark_with_sanitizers(sanitized, build, tmp_path):
+def test_interface_from_the_header_serves_every_sub_benchmark_with_sanitizers(openmpi_sanitized, build, tmp_path):
     """Every byte is checked by the kernel; the interface itself has sanitizers as well."""
     assert len((SOURCES / "spread.c").read_text().splitlines()) < 150
     build("spread", SOURCES / "spread.c", "-fsanitize=address,undefined", into=tmp_path / "own")
-    watched = Mpi("openmpi", shutil.which("mpirun.openmpi") or "mpirun", sanitized / "priomark")
-    good(run(watched, tmp_path, LOADED, 2, "--interfaces", tmp_path / "own", env=SANITIZERS))
+    good(run(openmpi_sanitized, tmp_path, LOADED, 2, "--interfaces", tmp_path / "own", env=SANITIZERS))
     log = read_log(tmp_path / "log.jsonl")
     own = [m for m in log.records["measurement"] if m["method"] == "spread"]
     assert {name: sum(m["benchmark"] == name for m in own) for name in OWN} == OWN

@@ -2,12 +2,11 @@
 """The interfaces to HDF5, PnetCDF and netCDF-4 that belong to PRIOMark, with Debian's libraries.
 test_ends_of_long_runs.py has how such runs end."""
 
-import shutil
 from collections import Counter
 
 import builds
 import pytest
-from builds import SANITIZERS, Mpi, compiled, good
+from builds import SANITIZERS, compiled, good
 from kernel_runs import error
 from priomark_runs import KIB, MIB, leftovers, run
 from raw_log import read_log
@@ -33,9 +32,8 @@ def stored(folder):
     return file
 
 
-def test_libraries_serve_their_sub_benchmarks_with_every_byte_checked_and_sanitizers(sanitized, tmp_path):
-    watched = Mpi("openmpi", shutil.which("mpirun.openmpi") or "mpirun", sanitized / "priomark")
-    good(run(watched, tmp_path, ALL, 2, env=SANITIZERS))
+def test_libraries_serve_their_sub_benchmarks_with_every_byte_checked_and_sanitizers(openmpi_sanitized, tmp_path):
+    good(run(openmpi_sanitized, tmp_path, ALL, 2, env=SANITIZERS))
     log = read_log(tmp_path / "log.jsonl")
     cases = Counter((m["benchmark"], m["method"]) for m in log.records["measurement"])
     assert cases == {(benchmark, name): count for benchmark, count in PATTERNS.items() for name in EACH} | {
