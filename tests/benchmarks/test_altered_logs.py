@@ -17,7 +17,7 @@ from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.references.good_runs import SIMULATED
-from coffeecup.postprocess.reports.page import items
+from coffeecup.postprocess.reports.page import html, items
 
 MADE = {
     "ftio": lambda: ftio_log(ranks=2, i=2, repetitions=2, nodes=1),
@@ -40,6 +40,15 @@ def test_altered_log_gives_a_score_or_one_line_that_says_why_not(tmp_path, bench
         name, most = LIMITS[benchmark]
         assert 0 <= found.metrics[name].value <= most
     items([path])
+
+
+@pytest.mark.parametrize("made", [ftio_log, priomark_log, b_eff_io_log])
+def test_a_log_without_a_score_shows_why_and_what_was_measured(tmp_path, made):
+    records = made()
+    records.remove(logs_made.of_kind(records, "measurement")[1])
+    text = html(items([logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records))]))
+    assert "No score" in text and " belongs" in text
+    assert "These measurements do not enter any score" in text and "<svg" in text
 
 
 @pytest.mark.parametrize("made", [ftio_log, priomark_log, b_eff_io_log])

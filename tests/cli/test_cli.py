@@ -146,13 +146,6 @@ def test_figures_of_a_log_are_the_same_each_time(tmp_path):
     assert first and all((tmp_path / "two" / path.name).read_bytes() == path.read_bytes() for path in first)
 
 
-def test_report_writes_one_page(folder, tmp_path):
-    done = run("report", folder, "-o", tmp_path / "new" / "page.html")
-    assert done.exit_code == 1 and "1 log without a score" in done.stderr
-    page = (tmp_path / "new" / "page.html").read_text()
-    assert page.startswith("<!DOCTYPE html>") and page.count('<h2 id="log-') == 3
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -201,14 +201,6 @@ def test_the_browser_test_would_notice_scripts_and_requests(tmp_path):
     assert "noticed" in console[0] and "evil.example" in net
 
 
-@needs_browser
-def test_the_page_prints(pages, tmp_path):
-    page, pdf = tmp_path / "page.html", tmp_path / "page.pdf"
-    page.write_text(pages["full"])
-    browse(page, tmp_path, f"--print-to-pdf={pdf}")
-    assert pdf.read_bytes().startswith(b"%PDF") and pdf.stat().st_size > 30_000
-
-
 # --- published values -------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from commands import run, said
+from commands import run
 from lxml import etree
 from pages import HOSTILE, Page, accessible, browse, needs_browser
 from sessions_made import case, database, each_night, night, nights, session, steady, values_of
@@ -163,11 +163,6 @@ def test_hostile_names_stay_text(tmp_path):
     assert done.exit_code == 0 and page.count("<script") == 1 and "<img" not in page
 
 
-def test_wrong_usage_is_one_line(stored):
-    done = run("site", "report", stored, "-o", "/proc/none/site.html")
-    assert done.exit_code == 2 and "cannot write" in said(done)
-
-
 @pytest.mark.parametrize(("count", "told"), [(1, "1 session"), (2, "100 – 102 50.0 %, 2 sessions")])
 def test_one_session_has_no_interval(tmp_path, count, told):
     made = each_night(count, lambda n: [case({"b_eff": (100.0 + 2 * n, "MByte/s")})])
@@ -233,11 +228,6 @@ def test_openmetrics_tell_the_last_sessions(stored, tmp_path):
     failed = [line for line in samples if line.startswith("coffeecup_failed{")]
     assert len(failed) == 12, "those without a reference are not said to pass"
     assert sum(line.endswith(" 1.0") for line in failed) == 6, "the latencies"
-
-
-def test_an_export_to_nowhere_is_refused(stored):
-    done = run("export", stored)
-    assert done.exit_code == 2 and "--junit or --openmetrics" in done.output
 
 
 def test_regression_is_a_failure_in_junit(stored, tmp_path):

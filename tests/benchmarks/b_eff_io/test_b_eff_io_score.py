@@ -281,10 +281,3 @@ def test_report_shows_what_a_node_writes_in_each_pattern(tmp_path):
     # Pattern 3, U = 4: 2.4 * 10^9 byte, 572 calls of 1 MiB of 4 processes; the first 4 are on one node.
     assert rows[4, 3] == "2.23 GiB" and rows[8, 3] == "1.12 GiB"
     assert rows[8, 5] == "572 MiB"  # U = 2
-
-
-@pytest.mark.slow
-def test_log_without_a_score_still_shows_its_figures(tmp_path):
-    log = logs_made.write(tmp_path / "b_eff_io.jsonl", changed(b_eff_io_log(), "data_check", wrong_bytes=1))
-    page = html(items([log]))
-    assert "No score" in page and "Bandwidth over chunk size" in page

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """FTIO's part of the report, and what altered logs make of it."""
 
-import re
-
 import logs_made
 import matplotlib.pyplot
 import pytest
-from logs_made_b_eff import b_eff_log
 from logs_made_ftio import IO, ftio_log
 
 from coffeecup.postprocess.benchmarks.ftio.figures import over_sizes
@@ -43,12 +40,6 @@ def test_page_shows_the_number_and_the_papers_tables_beside_it(tmp_path):
 
 def test_every_metric_has_a_label():
     assert list(LABELS) == list(benchmarks()["ftio"].units)
-
-
-def test_log_without_a_score_shows_why_and_what_was_measured(tmp_path):
-    text = page(tmp_path, ftio_log(relative_difference=0.1))
-    assert "verification failed" in text
-    assert "These measurements do not enter any score" in text
 
 
 def scores(folder, fractions, ranks=4, **options):
@@ -112,8 +103,3 @@ def test_each_counter_of_cycles_has_lines_of_its_own_and_the_smallest_matrix_is_
 
 def test_single_size_has_no_representative(tmp_path):
     assert "within 0.05" not in over_sizes(scores(tmp_path, {4: 0.5})).description
-
-
-def test_logs_of_both_kinds_stand_on_one_page(tmp_path):
-    text = page(tmp_path, ftio_log(), b_eff_log(ranks=2, nodes=1), ftio_log(i=8))
-    assert len(re.findall(r'<p class="number">', text)) == 3

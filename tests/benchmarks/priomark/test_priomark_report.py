@@ -86,11 +86,3 @@ def test_report_shows_every_case_and_what_went_into_the_total(tmp_path):
     ):
         assert words in text
     assert "<script>" not in text and "&lt;script&gt;" in text
-
-
-def test_log_without_score_is_still_shown(tmp_path):
-    records = priomark_log()
-    records.remove(of_kind(records, "measurement")[1])
-    text = html(items([logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records))]))
-    assert "No score" in text and "where measurement (case 2, repetition 1) belongs" in text
-    assert "Bandwidth by sub-benchmark" in text
