@@ -4,6 +4,7 @@ difference is known."""
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from builds import OPEN_MPI, executable, faulty, words
@@ -22,19 +23,10 @@ def compared(openmpi, tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
 
     def compare(*arms, pairs=6, wrapper=()):
-        model = faulty(openmpi, "network", MODEL_LATENCY=0)
-        settings = ["env", *(f"{name}={value}" for name, value in model.items())]
-        launcher = [openmpi.mpirun, "-np", "2", *wrapper, *settings]
+        command = openmpi.command(2, "b_eff", SHORT, FEWEST, env=faulty(openmpi, "network", MODEL_LATENCY=0))
+        command[3:3] = wrapper
         options = [f"--pairs={pairs}", "-o", tmp_path / "runs", "--json", "--figures", tmp_path]
-        done = run(
-            "compare",
-            *(f"--arm={arm}" for arm in arms),
-            *options,
-            "--",
-            *launcher,
-            openmpi.bin / "b_eff",
-            *words([SHORT, FEWEST]),
-        )
+        done = run("compare", *(f"--arm={arm}" for arm in arms), *options, "--", *command)
         return done, json.loads(done.stdout) if done.stdout else None
 
     return compare
@@ -112,12 +104,11 @@ def test_a_comparison_that_goes_on_with_another_library_or_program_states_it(ope
     usual, faster = (f"{name}=MODEL_BANDWIDTH={rate}" for name, rate in (("usual", "4e8"), ("faster", "4.4e8")))
 
     def compared(folder, mpi, more=b""):
-        model = faulty(mpi, "network", MODEL_LATENCY=0)
         program.write_bytes((mpi.bin / "b_eff").read_bytes() + more)
         program.chmod(0o755)
-        settings = " ".join(f"{name}={value}" for name, value in model.items())
-        script = f'#!/bin/sh\nexec {mpi.mpirun} -np 2 env {settings} {program} "$@"\n'
-        start = executable(tmp_path / "start", script)
+        model = faulty(mpi, "network", MODEL_LATENCY=0)
+        started = replace(mpi, bin=tmp_path).command(2, "b_eff", env=model)
+        start = executable(tmp_path / "start", f'exec {" ".join(started)} "$@"')
         command = ["compare", f"--arm={usual}", f"--arm={faster}", "--pairs=6", "-o", folder, "--json", "--", start]
         return json.loads(run(*command, *words([SHORT, FEWEST])).stdout)
 

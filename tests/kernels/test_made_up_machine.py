@@ -11,10 +11,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import builds
 import kernel_runs
 import pytest
-from builds import OPEN_MPI, SANITIZERS, shared_library
+from builds import SANITIZERS, Mpi, shared_library
 from raw_log import read_log
 
 MIB = 2**20
@@ -37,7 +36,7 @@ class MadeUp:
 
     folder: Path
     library: Path
-    launcher: tuple
+    mpi: Mpi
 
     def write(self, files):
         """`files` is {name: content}; None for one that is missing."""
@@ -49,13 +48,13 @@ class MadeUp:
             else:
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
-    def run(self, program, *options, wrapper=()):
-        """The text of its errors, and its log, None where it was refused."""
+    def run(self, kernel, *options, wrapper=()):
+        """Two processes with MPI. The text of its errors, and its log, None where it was refused."""
         (self.folder / "disk").mkdir(exist_ok=True)
-        log = self.folder / f"{program.name}.jsonl"
+        log = self.folder / f"{kernel}.jsonl"
         settings = {"LD_PRELOAD": self.library, **SANITIZERS, "MADE_UP": self.folder / "made-up"}
-        words = [*wrapper, *self.launcher, "env", *(f"{name}={value}" for name, value in settings.items())]
-        done = kernel_runs.run([*words, program, "--log", log, *map(str, options)], env=os.environ | OPEN_MPI)
+        words = self.mpi.command(2, kernel, "--log", log, *options, env=settings)
+        done = kernel_runs.run([*wrapper, *words], env=self.mpi.environment)
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
         assert not list((self.folder / "disk").iterdir())
         assert (done.returncode == 0) == log.exists() and done.returncode in (0, 2), done.stderr
@@ -65,13 +64,13 @@ class MadeUp:
 @pytest.fixture
 def priomark(serial_sanitized, library, tmp_path):
     """`priomark(files)` runs it on a machine that is made up so."""
-    made_up = MadeUp(tmp_path, library, ())
+    made_up = MadeUp(tmp_path, library, serial_sanitized)
     (tmp_path / "workload.cfg").write_text(WORKLOAD)
 
     def run(files, wrapper=()):
         made_up.write(files)
         where = ["--workload", tmp_path / "workload.cfg", "--directory", tmp_path / "disk"]
-        return made_up.run(serial_sanitized.bin / "priomark", *where, wrapper=wrapper)
+        return made_up.run("priomark", *where, wrapper=wrapper)
 
     return run
 
@@ -280,16 +279,15 @@ KERNELS = {
 
 
 @pytest.fixture(params=KERNELS)
-def kernel(request, sanitized, openmpi, library, tmp_path, monkeypatch):
+def kernel(request, openmpi_sanitized, library, tmp_path, monkeypatch):
     """`kernel(files, *options)` runs each of the four."""
     monkeypatch.chdir(tmp_path)
     Path("workload.cfg").write_text(WORKLOAD)
-    made_up = MadeUp(tmp_path, library, (openmpi.mpirun, "-np", "2"))
+    made_up = MadeUp(tmp_path, library, openmpi_sanitized)
 
     def run(files, *options):
         made_up.write(files)
-        program = sanitized / "install" / "bin" / request.param
-        return made_up.run(program, *builds.words([KERNELS[request.param], *options]))
+        return made_up.run(request.param, KERNELS[request.param], *options)
 
     run.name = request.param
     return run

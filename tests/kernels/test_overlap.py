@@ -17,8 +17,7 @@ SHORT = {"ftio": "--input 1MiB --repeat 1", "b_eff_io": "--scheduled-time 2 --me
 
 
 def command(mpi, kernel, directory, log, *options):
-    own = ["--directory", str(directory), "--log", str(log), *SHORT[kernel].split(), *options]
-    return [mpi.mpirun, "-np", "2", str(mpi.bin / kernel), *own]
+    return mpi.command(2, kernel, f"--directory {directory} --log {log}", SHORT[kernel], *options)
 
 
 def finished(run):

@@ -102,7 +102,8 @@ def test_kernel_records_the_cores_of_each_rank(openmpi, tmp_path, offered):
     taskset = ["taskset", "--cpu-list", listed, compiler_and_launcher("openmpi")[1], "-np", "2", *bound]
     options = words(["--memory-per-process 1MiB --time-budget 1 --longest-loop 1"])
     asked = {"COFFEECUP_ASKED": "processes_per_node=2,exclusive=yes", "OMPI_MCA_mpi_yield_when_idle": "1"}
-    command = [*taskset, openmpi.bin / "b_eff", "--log", log, *options]
+    patient = ["env", f"LD_PRELOAD={openmpi.patience}"]
+    command = [*taskset, *patient, openmpi.bin / "b_eff", "--log", log, *options]
     done = good(run(command, env=os.environ | OPEN_MPI | asked))
     found = read_log(log)
     [host] = found.run["hosts"]
