@@ -2,7 +2,7 @@
 """Which nodes are slow, from the loops of b_eff's matchings of nodes at the longest messages."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,8 +38,9 @@ def examination(log: Log[Plan]) -> Examination:
     ranks = [host.ranks for host in log.run.hosts]
     if len({len(of_node) for of_node in ranks}) > 1:  # with more processes a pair takes longer
         loops = [record for record in loops if record.processes == "one_per_node"]
-    tables = [labelled(times_of(record, ranks, planned.resolution), record) for record in loops]
-    times = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
+    times = pd.DataFrame(
+        [row for record in loops for row in labelled(record, ranks, planned.resolution)], columns=COLUMNS
+    )
     remarks = [NO_GROUPS] if planned.groups is None else []
     return nodes.examination(names, {MATCHINGS: times}, remarks, again(log, names), nodes.kinds(log.run))
 
@@ -79,37 +80,32 @@ def time_of(record: Confirmation) -> float:
     return float(np.exp(np.mean(np.log(np.maximum(first, second)))))
 
 
-def labelled(table: pd.DataFrame, record: Matching) -> pd.DataFrame:
-    """With the columns that statistics.nodes.effects needs besides."""
-    return table.assign(
-        unit=f"{record.scope} {record.matching}", condition=f"{record.scope} {record.processes} {record.direction}"
-    )[COLUMNS]
+def labelled(record: Matching, ranks: list[list[int]], resolution: str) -> Iterator[tuple[str, str, int, int, float]]:
+    """The rows of times_of with what statistics.nodes.effects needs besides, in the order of its COLUMNS."""
+    unit, condition = f"{record.scope} {record.matching}", f"{record.scope} {record.processes} {record.direction}"
+    return ((unit, condition, *row) for row in times_of(record, ranks, resolution))
 
 
-def times_of(record: Matching | Pair, ranks: list[list[int]], resolution: str) -> pd.DataFrame:
-    """A row per pair of nodes of a loop, with `seconds`: the geometric mean over their processes, of which each has its
-    counterpart on the other node. A transfer takes as long as the slower one of the two processes needs."""
+def times_of(record: Matching | Pair, ranks: list[list[int]], resolution: str) -> Iterator[tuple[int, int, float]]:
+    """For each pair of nodes of a loop both nodes and the seconds: the geometric mean over their processes, of which
+    each has its counterpart on the other node. A transfer takes as long as the slower one of the two processes
+    needs."""
     per_node = isinstance(record, Pair) or record.processes == "one_per_node" or resolution == "node"
-    rows = [
-        (first, second, mean_of(record, [first] if per_node else ranks[first], [second] if per_node else ranks[second]))
-        for first, second in enumerate(record.partners)
-        if first < second
-    ]
-    return pd.DataFrame(rows, columns=["first", "second", "seconds"])
+    for first, second in enumerate(record.partners):
+        if first < second:
+            of_both = [[node] if per_node else ranks[node] for node in (first, second)]
+            yield first, second, mean_of(record, *of_both)
 
 
 def all_pairs(log: Log[Plan]) -> pd.DataFrame:
     """A row per pair of nodes of a run with --all-pairs: `first`, `second`, and `mbyte_per_second` of both directions
     together."""
-    tables = [
-        times_of(record, [], "node").assign(moved=2 * record.message_bytes * record.loop_length)
+    rows = [
+        (first, second, 1e-6 * (2 * record.message_bytes * record.loop_length) / seconds)
         for record in log.all(Pair)
+        for first, second, seconds in times_of(record, [], "node")
     ]
-    if not tables:
-        return pd.DataFrame(columns=["first", "second", "mbyte_per_second"])
-    pairs = pd.concat(tables, ignore_index=True)
-    pairs["mbyte_per_second"] = 1e-6 * pairs["moved"] / pairs["seconds"]
-    return pairs[["first", "second", "mbyte_per_second"]]
+    return pd.DataFrame(rows, columns=["first", "second", "mbyte_per_second"])
 
 
 def figures(log: Log[Plan]) -> "list[Figure]":
