@@ -51,15 +51,11 @@ def test_script_exits_with_2_if_the_results_cannot_be_read(tree):
 
 @pytest.mark.parametrize(("path", "schema"), SCHEMAS.items())
 def test_workflows_conform_to_the_published_schemas(tmp_path, path, schema):
-    command = [
-        Path(sys.executable).with_name("check-jsonschema"),
-        "--builtin-schema",
-        schema,
-        tmp_path / "workflow.yml",
-    ]
-    tmp_path.joinpath("workflow.yml").write_text(FILES[path])
+    workflow = tmp_path / "workflow.yml"
+    command = [Path(sys.executable).with_name("check-jsonschema"), "--builtin-schema", schema, workflow]
+    workflow.write_text(FILES[path])
     assert run(command).returncode == 0
-    tmp_path.joinpath("workflow.yml").write_text(re.sub("tags: .*|runs-on: .*", "tagged: 3", FILES[path]))
+    workflow.write_text(re.sub("tags: .*|runs-on: .*", "tagged: 3", FILES[path]))
     assert run(command).returncode == 1, "the schema refuses something"
 
 

@@ -97,13 +97,6 @@ def session_table(values: np.ndarray, hosts: np.ndarray | None = None) -> pd.Dat
         place |= {"file_system": files, "processes": number + 1, "settings": ""}
         measured = {"session_time": times, "session": times.astype(str), "value": series}
         parts.append(pd.DataFrame(measured).assign(**place))
-    recorded = {
-        "unit": "MByte/s",
-        "better": Better.HIGHER,
-        "hosts": "node1",
-        "node": "",
-        "facts": "{}",
-        "parameters": "{}",
-    }
-    recorded |= {"name": "test"} | dict.fromkeys(EVENTS, "")
+    recorded = {"unit": "MByte/s", "better": Better.HIGHER, "hosts": "node1", "node": ""}
+    recorded |= {"name": "test", "facts": "{}", "parameters": "{}"} | dict.fromkeys(EVENTS, "")
     return pd.concat(parts, ignore_index=True).assign(**recorded)

@@ -52,28 +52,16 @@ def test_abort_that_hangs_does_not_keep_the_run(openmpi, tmp_path):
     [("n2-type0", 0), ("n2-type1", 1234567), ("n2-type2-rank1", 999999), ("n2-type3", 2 * MIB), ("n2-type4", 1048577)],
 )
 def test_byte_changed_on_disk_is_found_with_its_place(mpi, tmp_path, file, offset):
-    done = run(
-        mpi,
-        tmp_path,
-        2,
-        *BRIEF,
-        "--partitions 2 --check-all",
-        env=faulty(mpi, "b_eff_io", FAULT_FLIP=f"{file}:{offset}"),
-    )
+    env = faulty(mpi, "b_eff_io", FAULT_FLIP=f"{file}:{offset}")
+    done = run(mpi, tmp_path, 2, *BRIEF, "--partitions 2 --check-all", env=env)
     words = f"type {TYPES[int(file[7])]}", "1 of ", f"the first at offset {offset}"
     assert_failed(done, tmp_path, *words, rank=1 if "rank1" in file else None)
 
 
 def test_byte_changed_in_what_was_read_last_is_found_by_the_sample(openmpi, tmp_path):
     """The first pattern is a single call of 1 MiB for each process: all of it is in the sample."""
-    done = run(
-        openmpi,
-        tmp_path,
-        2,
-        *BRIEF,
-        "--partitions 2",
-        env=faulty(openmpi, "b_eff_io", FAULT_FLIP=f"n2-type0:{MIB + 5}"),
-    )
+    env = faulty(openmpi, "b_eff_io", FAULT_FLIP=f"n2-type0:{MIB + 5}")
+    done = run(openmpi, tmp_path, 2, *BRIEF, "--partitions 2", env=env)
     assert_failed(done, tmp_path, f"offset {MIB + 5}", rank=1)
 
 

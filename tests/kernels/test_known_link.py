@@ -39,14 +39,8 @@ def two():
 
 def measured(openmpi, two, folder, log):
     """Bandwidths at L_max in byte/s, by pattern: the best of all loops of any averaged method."""
-    options = {
-        "log": log,
-        "memory-per-process": 128 * L_MAX,
-        "patterns": "ring,ping_pong",
-        "methods": "nonblocking,blocking",
-        "repetitions": 1,
-        "time-budget": 20,
-    }
+    options = {"log": log, "memory-per-process": 128 * L_MAX, "repetitions": 1, "time-budget": 20}
+    options |= {"patterns": "ring,ping_pong", "methods": "nonblocking,blocking"}
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     command = across(two, openmpi.mpirun, folder, 2 * L_MAX, openmpi.bin / "b_eff", *words)
     good(run(command, env=os.environ | OPEN_MPI))

@@ -105,15 +105,8 @@ def test_objects_serve_their_sub_benchmarks_with_every_byte_checked_and_signed_r
 
 
 def test_an_object_is_one_upload_of_a_part_for_each_block(openmpi, server, tmp_path):
-    good(
-        run(
-            openmpi,
-            tmp_path,
-            OBJECTS[OBJECTS.index("common") :].replace("read_write", 'patterns = "write"; read_write'),
-            2,
-            env=server.environment,
-        )
-    )
+    settings = OBJECTS[OBJECTS.index("common") :].replace("read_write", 'patterns = "write"; read_write')
+    good(run(openmpi, tmp_path, settings, 2, env=server.environment))
     asked = [(method, re.sub(r".*\?|&?uploadId=\w+", "", uri)) for method, uri, _ in server.requests if "?" in uri]
     assert sorted(asked) == [("POST", ""), ("POST", "uploads="), ("PUT", "partNumber=1"), ("PUT", "partNumber=2")]
 

@@ -11,7 +11,7 @@ import statistics
 import pytest
 import yaml
 from builds import ROOT
-from commands import run
+from commands import run, said
 from sessions_made import case, database, night, session
 from simulations import HEADER, SITE
 
@@ -126,14 +126,14 @@ def test_one_simulated_session_is_enough_and_has_bounds_on_both_sides(tmp_path):
 )
 def test_what_is_no_simulation_alone_is_refused(tmp_path, sessions, told):
     done, file = propose(tmp_path, *sessions)
-    assert done.exit_code == 2 and told in " ".join(done.output.replace("│", " ").split())
+    assert done.exit_code == 2 and told in said(done)
     assert not file.exists()
 
 
 def test_simulated_and_measured_references_do_not_share_a_file(tmp_path):
     (tmp_path / "b_eff.yaml").write_text("{_meta: {measured: {}}, b_eff: {$index: [$partition, num_processes]}}")
     done, _ = propose(tmp_path, of_simulation(0))
-    assert done.exit_code == 2 and "choose another file" in " ".join(done.output.replace("│", " ").split())
+    assert done.exit_code == 2 and "choose another file" in said(done)
 
 
 # --- in ReFrame -------------------------------------------------------------------------------------------------------

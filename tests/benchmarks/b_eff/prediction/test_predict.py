@@ -7,17 +7,15 @@ import subprocess
 import msgspec
 import numpy as np
 import pytest
-from commands import said
+from commands import run, said
 from conftest import COFFEECUP
 from designs_made import PLAIN, made
-from typer.testing import CliRunner
 
 from coffeecup.postprocess.benchmarks import random_orders
 from coffeecup.postprocess.benchmarks.b_eff.prediction import model as prediction
 from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
 from coffeecup.postprocess.benchmarks.b_eff.prediction.model import PUBLISHED, predict
 from coffeecup.postprocess.benchmarks.predicted import PredictionError
-from coffeecup.postprocess.cli.app import app
 from coffeecup.postprocess.designs.design import DesignError, read_machines
 from coffeecup.postprocess.designs.quantities import QuantityError, bandwidth, duration, memory
 
@@ -122,16 +120,12 @@ def test_default_shapes_have_room():
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
-def coffeecup(*words):
-    return CliRunner().invoke(app, list(map(str, words)))
-
-
 FAT_TREE = ["--network", "fat_tree", "--nodes", "64", "--per-node", "4", "--nic", "25GB/s", "--latency", "1.5us"]
 
 
 @pytest.mark.slow
 def test_command_compares_designs(tmp_path):
-    done = coffeecup("predict", *FAT_TREE, "--taper", 1, "--taper", 2, "--figures", tmp_path, "--r-max", 1e5)
+    done = run("predict", *FAT_TREE, "--taper", 1, "--taper", 2, "--figures", tmp_path, "--r-max", 1e5)
     assert done.exit_code == 0, done.output
     assert "Predicted, not measured" in done.stdout
     assert "fat_tree 1:1" in done.stdout and "fat_tree 2:1" in done.stdout and "balance_factor" in done.stdout
@@ -139,7 +133,7 @@ def test_command_compares_designs(tmp_path):
     rows = (tmp_path / "designs-predicted.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 7  # 1, 2, 4, ... 64 nodes
     stated = ("--set", "shared_memory=100GB/s", "--taper", 1, "--taper", 2)
-    shown = json.loads(coffeecup("predict", *FAT_TREE, *stated, "--json").stdout)
+    shown = json.loads(run("predict", *FAT_TREE, *stated, "--json").stdout)
     designs = [(name, "predicted", 64) for name in ("fat_tree 1:1", "fat_tree 2:1")]
     assert [(p["design"], p["kind"], p["nodes"]) for p in shown] == designs
     assert len(shown[0]["limits"]) == 37
@@ -165,7 +159,7 @@ def test_command_compares_designs(tmp_path):
 )
 def test_wrong_usage_is_one_sentence(tmp_path, monkeypatch, words, problem):
     monkeypatch.chdir(tmp_path)
-    done = coffeecup("predict", *words)
+    done = run("predict", *words)
     assert done.exit_code == 2
     assert problem in said(done) and "Traceback" not in done.output
     assert list(tmp_path.iterdir()) == []
@@ -190,7 +184,7 @@ def test_file_with_designs(tmp_path):
     lines = [f"  {key}: {value}" for key, value in PLAIN.items()]
     text = ["small:", "  network: crossbar", "  nodes: 4", *lines, "tree:", "  network: fat_tree", "  nodes: 8", *lines]
     (tmp_path / "designs.yaml").write_text("\n".join([*text, "  leaf: 4", "  levels: 3", "  taper: [2, 1]"]))
-    shown = json.loads(coffeecup("predict", tmp_path / "designs.yaml", "--json").stdout)
+    shown = json.loads(run("predict", tmp_path / "designs.yaml", "--json").stdout)
     assert [(p["design"], p["processes"]) for p in shown] == [("small", 4), ("tree", 8)]
 
 

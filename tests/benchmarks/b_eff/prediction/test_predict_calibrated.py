@@ -5,15 +5,13 @@ slower adapters, which only the logs tell. Skipped where SimGrid is not."""
 import json
 
 import pytest
-from commands import said
+from commands import run, said
 from designs_made import SHORT, made, simulated
 from test_predict_simulated import compared
-from typer.testing import CliRunner
 
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import calibrate
 from coffeecup.postprocess.benchmarks.b_eff.prediction.model import bands
 from coffeecup.postprocess.benchmarks.scoring import read_log
-from coffeecup.postprocess.cli.app import app
 
 NODE = {"network": "fat_tree", "leaf": 4, "per_node": 4, "shared_memory": "3GB/s", "memory_latency": "2us"}
 WITH_CYCLE = [*SHORT[:-3], "ring,random,worst_cycle,ping_pong", *SHORT[-2:]]
@@ -70,13 +68,13 @@ def test_calibration_finds_what_the_description_does_not_tell(logs):
 def test_command_calibrates(logs):
     stated = {**NODE, "nic": "1GB/s", "latency": "5us", "nodes": 8}
     words = [word for key, value in stated.items() for word in ("--set", f"{key}={value}")]
-    done = CliRunner().invoke(app, ["predict", *words, "--calibrate", str(logs[1]), "--json"])
+    done = run("predict", *words, "--calibrate", logs[1], "--json")
     assert done.exit_code == 0, done.output
     [shown] = json.loads(done.stdout)
     assert shown["calibration"] == [
         "joined.jsonl: 4 processes on 1 node, simulated",
         "messages between nodes are not calibrated: no log has them",
     ]
-    refused = CliRunner().invoke(app, ["predict", *words, "--calibrate", str(logs[8]), "--json"])
+    refused = run("predict", *words, "--calibrate", logs[8], "--json")
     assert refused.exit_code == 2
     assert "has 8 nodes; calibrate with logs of one or two nodes" in said(refused)
