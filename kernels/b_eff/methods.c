@@ -197,7 +197,7 @@ const struct method methods[METHODS + 1] = {
 #endif
     {"persistent", false, false, PERSISTENT_PLACES, is_not_ping_pong, prepare_persistent, exchange_persistent,
      clean_persistent},
-    {"blocking", false, false, 0, is_ping_pong, nothing, exchange_blocking, nothing},
+    [METHOD_BLOCKING] = {"blocking", false, false, 0, is_ping_pong, nothing, exchange_blocking, nothing},
 };
 
 /* --- preparation of a pattern ------------------------------------------------------------------------------------- */

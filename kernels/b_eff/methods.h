@@ -52,7 +52,7 @@ struct method {
     void (*clean)(struct exchange *exchange, const struct walk *walk);
 };
 
-enum { METHOD_NONBLOCKING = 2, METHODS = 5 + HAVE_MPI_NEIGHBORHOODS };
+enum { METHOD_NONBLOCKING = 2, METHODS = 5 + HAVE_MPI_NEIGHBORHOODS, METHOD_BLOCKING = METHODS - 1 };
 extern const struct method methods[METHODS + 1]; /* ended by a row without a name */
 
 /* Collective over `all`. `order` as for pattern_layout(). */

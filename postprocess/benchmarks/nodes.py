@@ -11,7 +11,7 @@ from math import isfinite, nan
 import numpy as np
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.links import Found as Links
+from coffeecup.postprocess.benchmarks.links import Found
 from coffeecup.postprocess.logs.records import Run
 from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import counted
@@ -46,13 +46,15 @@ def nobody() -> pd.DataFrame:
 class Examination:
     """`nodes` has a row per node, the slowest first: `node`, its name; the columns of statistics.nodes.Effects; and
     `confirmed`; `servers` has the same of servers of files, without any confirmed. `remarks` state what limits the
-    verdict. `links` are those that lose packets, which the verdict does not depend on."""
+    verdict. It does not depend on `links`, those that lose packets, nor on `tails`, the nodes that sometimes keep others
+    waiting."""
 
     verdict: Verdict
     nodes: pd.DataFrame = field(compare=False)  # tables have no truth value; remarks and verdict follow from it
     remarks: tuple[str, ...] = ()
     servers: pd.DataFrame = field(default_factory=nobody, compare=False)
-    links: Links = field(default_factory=Links)
+    links: Found = field(default_factory=Found)
+    tails: Found = field(default_factory=Found)
 
     @property
     def named(self) -> pd.DataFrame:
@@ -66,9 +68,10 @@ class Examination:
 
     @property
     def remarks_on_links(self) -> list[str]:
-        """Links that lose packets, and what limits that, in sentences without a full stop."""
+        """Links that lose packets, what limits that, and long tails, in sentences without a full stop."""
         named = [f"The link of a node may lose packets: {text}" for text in self.links.listed]
-        return [*named, *self.links.remarks]
+        waiting = [f"A node sometimes keeps others waiting: {text}" for text in self.tails.listed]
+        return [*named, *self.links.remarks, *waiting]
 
 
 MATCHINGS, WRITES, READS, COMPUTATIONS = "matchings", "writes", "reads", "computations"  # what a node's times are of
@@ -195,6 +198,8 @@ def qualifications(found: Examination) -> Iterator[tuple[str, str]]:
         yield "slow_servers", f"Slow {word} of files suspected: {'; '.join(servers)}"
     if links := found.links.listed:
         yield "lossy_links", f"Links that may lose packets: {'; '.join(links)}"
+    if tails := found.tails.listed:
+        yield "long_tails", f"Nodes that sometimes keep others waiting: {'; '.join(tails)}"
     named = found.named
     for what, rows in (("confirmed", named[named["confirmed"]]), ("suspected", named[~named["confirmed"]])):
         if len(rows):
@@ -234,6 +239,7 @@ def as_object(found: Examination) -> dict:
         "remarks": list(found.remarks),
         "servers": found.slow_servers,
         "links": found.links.listed,
+        "tails": found.tails.listed,
         "nodes": [{name: plain(value) for name, value in row.items()} for row in found.nodes.to_dict("records")],
     }
 

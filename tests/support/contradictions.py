@@ -18,6 +18,7 @@ from logs_made import KIB, MIB, calls_of, file_system, first, of_kind, striping,
 from logs_made_b_eff import b_eff_log, budget
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log, half
+from logs_made_nodes import matched_log
 from logs_made_priomark import ALL, cases, metadata_case, priomark_log
 
 LOGS = Path(__file__).parents[1] / "logs"
@@ -53,6 +54,7 @@ def made() -> dict[str, list[dict]]:
         "b_eff": b_eff,
         "b_eff-reduced": reduced,
         "b_eff-counters": counted(copy.deepcopy(b_eff)),
+        "b_eff-tails": matched_log([1] * 5, repetitions=1),
         "b_eff_io": b_eff_io_log(ranks=4, partitions=(2, 4), scheduled=9.0, speed=slower_by_tenths),
         "ftio": ftio_log(ranks=4, repetitions=2),
         "ftio-uneven": ftio_log(ranks=4, repetitions=2, seconds=uneven),

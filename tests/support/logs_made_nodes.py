@@ -10,9 +10,22 @@ from coffeecup.postprocess.benchmarks.b_eff.nodes.matchings import numbered as n
 MATCHINGS = 16
 
 
-def matched_log(speeds, suspects=(), again=None, **options):
+TAIL = 2e-5
+
+
+def tails(plan, index, late):
+    """Of a matching: one of a thousand round trips with a node takes as long as `late` states."""
+    partners = within([0] * len(late), plan["seed"], index)
+    times = [None if b == RESTS else max(late[a], late[b]) for a, b in enumerate(partners)]
+    place = {"scope": "all", "matching": index, "message_bytes": 1024, "loop_length": 1000, "partners": partners}
+    known = {"median_seconds": [time and 1e-5 for time in times], "p999_seconds": times}
+    return {"record": "tails", **place, **known, "longest_seconds": [time and 2 * time for time in times]}
+
+
+def matched_log(speeds, suspects=(), again=None, late=None, **options):
     """An official log but for its number of patterns: a pair needs the time of its slower node. The sender of a message
-    does not wait for it. `suspects` are those of the record; `again` are the speeds while all others rest."""
+    does not wait for it. `suspects` are those of the record; `again` are the speeds while all others rest; `late` are
+    the tails of the nodes."""
     base = averaged_log(ranks=len(speeds), nodes=len(speeds), **options)
     plan = base[1]
     lengths = [plan["message_bytes"][place] for place in (12, 16, 20)]
@@ -44,12 +57,17 @@ def matched_log(speeds, suspects=(), again=None, **options):
                 loop = {"message_bytes": lengths[2], "loop_length": 3, "seconds": [transfer, transfer]}
                 measured.append({"record": "confirmation", **place, **loop})
                 received += 2 * lengths[2] * 4
+    for index in range(MATCHINGS):
+        measured.append(tails(plan, index, late or [TAIL] * len(speeds)))
+        received += len(speeds) // 2 * 2 * 1024 * (1000 + 4)
     left_out = {"loops": "patterns", "scope": None, "measured": 0, "elapsed_seconds": 1.0}
     if any(pattern["averaged"] for pattern in plan["patterns"]):
         measured.append({"record": "matchings_left_out", **left_out})
     check = of_kind(base, "data_check")[0]
     total = int(check["received_bytes"]) + received
-    end = base[-1]["elapsed_seconds"] + sum(max(s or 0 for s in m.get("seconds", [0])) for m in measured)
+    end = base[-1]["elapsed_seconds"] + sum(
+        max(s or 0 for s in m.get("seconds", m.get("longest_seconds", [0]))) for m in measured
+    )
     matchings = plan["matchings"] | {"count": MATCHINGS, "reserved_seconds": 0.05 * plan["time_budget_seconds"]}
     place = base.index(check)
     made = [base[0], plan | {"matchings": matchings}, *base[2:place], *measured]

@@ -15,6 +15,7 @@
 #include "node_groups.h"
 #include "pairwise_loop.h"
 #include "suspects.h"
+#include "tails.h"
 
 enum {
     MOST_NODES_ALL_LENGTHS = 16384,
@@ -40,7 +41,8 @@ static const struct {
 enum {
     PATTERN_LOOP = 1, /* a slow process delays only its neighbours */
     MOST_SETS = 4,
-    ONE_PER_NODE_PARTS = 4
+    ONE_PER_NODE_PARTS = 4,
+    TAILS_PARTS = 4
 };
 
 static const char *const direction_names[DIRECTIONS] = {"both", "up", "down"};
@@ -171,12 +173,16 @@ static void screen(struct pairwise_state *state, const struct set *set, int matc
     free(of_node);
 }
 
+static void match(struct pairwise_state *state, const struct set *set, int matching)
+{
+    (set->scope == ACROSS ? match_across : match_within)(state->nodes->count, state->nodes->group, state->request->seed,
+                                                         matching, state->partner);
+}
+
 static void measure_matching(struct pairwise_state *state, const struct set *set, int matching)
 {
     const struct pairwise *plan = state->plan;
-    const struct nodes *nodes = state->nodes;
-    (set->scope == ACROSS ? match_across : match_within)(nodes->count, nodes->group, state->request->seed, matching,
-                                                         state->partner);
+    match(state, set, matching);
     for (int length = 0; length < plan->lengths; length++)
         for (int direction = 0; direction < DIRECTIONS; direction++) {
             struct exchange exchange = pairwise_exchange(state, set->one_per_node, (enum direction)direction);
@@ -187,6 +193,12 @@ static void measure_matching(struct pairwise_state *state, const struct set *set
                 screen(state, set, matching);
             log_matching(state, set, matching, (enum direction)direction, length);
         }
+}
+
+static void measure_round_trips(struct pairwise_state *state, const struct set *set, int matching)
+{
+    match(state, set, matching);
+    measure_tails(state, scope_names[set->scope], matching);
 }
 
 /* The averaged patterns come first in the list. */
@@ -257,7 +269,7 @@ static void measure_matchings(struct pairwise_state *state)
 {
     struct set sets[MOST_SETS];
     const int count = list_sets(state, sets);
-    state->parts_left = 2; /* confirmation, patterns */
+    state->parts_left = 2; /* confirmation; tails with patterns */
     for (int i = 0; i < count; i++)
         state->parts_left += sets[i].parts;
     for (int i = 0; i < count; i++) {
@@ -277,6 +289,20 @@ static void measure_suspects(struct pairwise_state *state)
 {
     const int suspects = choose_suspects(state);
     measure_set(state, &(struct set){"confirmation", true, NO_SCOPE, suspects, 1, confirm});
+}
+
+/* In the matchings that come first. */
+static void measure_all_tails(struct pairwise_state *state)
+{
+    struct set sets[MOST_SETS];
+    const bool all_lengths = state->plan->lengths == PAIRWISE_LENGTHS;
+    list_sets(state, sets);
+    sets[0].loops = "tails";
+    sets[0].units = all_lengths && state->request->longest_loop_length >= TAIL_LOOP ? state->plan->matchings : 0;
+    sets[0].parts = TAILS_PARTS;
+    sets[0].measure = measure_round_trips;
+    state->parts_left = TAILS_PARTS + 1; /* patterns */
+    measure_set(state, &sets[0]);
 }
 
 static void measure_patterns(struct pairwise_state *state)
@@ -341,6 +367,7 @@ void pairwise_measure(const struct run *run, const struct request *request, cons
     }
     measure_matchings(&state);
     measure_suspects(&state);
+    measure_all_tails(&state);
     measure_patterns(&state);
     if (pairwise->all_pairs)
         measure_all_pairs(&state);

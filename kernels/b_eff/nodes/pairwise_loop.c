@@ -34,6 +34,7 @@ struct exchange pairwise_exchange(const struct pairwise_state *state, bool one_p
     if (partner == MPI_PROC_NULL)
         return exchange;
     const bool lower = state->nodes->of_rank[state->run->rank] < state->nodes->of_rank[partner];
+    exchange.position = !lower;
     exchange.transfers = 1;
     exchange.transfer[0].to = direction == BOTH || (direction == UP) == lower ? partner : MPI_PROC_NULL;
     exchange.transfer[0].from = direction == BOTH || (direction == DOWN) == lower ? partner : MPI_PROC_NULL;

@@ -10,9 +10,10 @@ from coffeecup.postprocess.benchmarks.b_eff.nodes.records import (
     Pair,
     PatternProcesses,
     Suspects,
+    Tails,
 )
 
 PART = Part(
-    records=(Matching, MatchingsLeftOut, Suspects, Confirmation, PatternProcesses, AllPairs, Pair),
+    records=(Matching, MatchingsLeftOut, Suspects, Confirmation, Tails, PatternProcesses, AllPairs, Pair),
     options=("matchings", "node-groups", "all-pairs"),
 )

@@ -15,6 +15,7 @@ from coffeecup.postprocess.benchmarks.b_eff.nodes.rules import (
 INVARIANTS = {
     "matching_groups": "groups are stated exactly if the option names a file, and for the run's hosts",
     "suspects": "suspects and good nodes are different nodes of the run, the slowest suspect first",
+    "tails": "the times of each node ascend, and round trips are 250, 500, 750 or 1000",
     "process_times": "each process, or node, that takes part has a time, and no other",
 }
 DOOR = Door(

@@ -3,6 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks import nodes
 from coffeecup.postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED
 from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Confirmation, Matching, Pair
+from coffeecup.postprocess.benchmarks.b_eff.nodes.tails import found as tails
 from coffeecup.postprocess.benchmarks.b_eff.parts import views
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan
 from coffeecup.postprocess.benchmarks.b_eff.rules import pattern_names, problems
@@ -42,7 +44,8 @@ def examination(log: Log[Plan]) -> Examination:
         [row for record in loops for row in labelled(record, ranks, planned.resolution)], columns=COLUMNS
     )
     remarks = [NO_GROUPS] if planned.groups is None else []
-    return nodes.examination(names, {MATCHINGS: times}, remarks, again(log, names), nodes.kinds(log.run))
+    examined = nodes.examination(names, {MATCHINGS: times}, remarks, again(log, names), nodes.kinds(log.run))
+    return replace(examined, tails=tails(log))
 
 
 def examination_of_unscored(log: Log[Plan]) -> Examination | None:

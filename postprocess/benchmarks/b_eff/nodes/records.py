@@ -60,10 +60,10 @@ class MatchingsLeftOut(Record):
 
     key = ("loops", "scope", "measured")
     loops: Annotated[
-        Literal["one_per_node", "all", "confirmation", "patterns"],
-        about("`one_per_node`, `all`, `confirmation` or `patterns`"),
+        Literal["one_per_node", "all", "confirmation", "tails", "patterns"],
+        about("`one_per_node`, `all`, `confirmation`, `tails` or `patterns`"),
     ]
-    scope: Annotated[Scope | None, about("of matchings, else null")]
+    scope: Annotated[Scope | None, about("of matchings and tails, else null")]
     measured: Annotated[int, Meta(ge=0, le=1000), about("how many of these loops were measured")]
     elapsed_seconds: Annotated[Seconds, about("since the run began")]
 
@@ -113,6 +113,21 @@ class Confirmation(Record):
             "counterpart"
         ),
     ]
+
+
+class Tails(Record):
+    """Round trips of short messages between the first processes of the nodes of a matching, each timed by itself.
+    Before each 250 there is one that is not timed."""
+
+    key = ("scope", "matching")
+    scope: Annotated[Scope, about("that of the first matchings")]
+    matching: Annotated[int, Meta(ge=0, le=1000), about("from 0")]
+    message_bytes: Annotated[PositiveBytes, about("1024 byte")]
+    loop_length: Annotated[Count, about("round trips: 250, until they took 0.4 s, at most 1000")]
+    partners: Annotated[Partners, PARTNERS]
+    median_seconds: Annotated[Times, about("of the round trips on each node; null at rest")]
+    p999_seconds: Annotated[Times, about("their 99.9th percentile; of fewer than 1000, the longest")]
+    longest_seconds: Annotated[Times, about("the longest")]
 
 
 class PatternProcesses(Record):

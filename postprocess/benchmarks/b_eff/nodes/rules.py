@@ -23,6 +23,7 @@ from coffeecup.postprocess.benchmarks.b_eff.nodes.records import (
     PatternProcesses,
     Suspect,
     Suspects,
+    Tails,
 )
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan
 from coffeecup.postprocess.logs.reader import Log
@@ -32,6 +33,7 @@ from coffeecup.postprocess.logs.rules import Expected, Problem, broken, problems
 DIRECTIONS = ("both", "up", "down")
 PLACES, LOOP_LENGTHS = (12, 16, 20), (300, 30, 3)  # of the lengths in the plan's, and their loops
 PATTERN_LOOP = 1
+TAIL_PLACE, TAIL_LOOP, TAIL_LOOPS = 10, 250, 4
 SUSPICIOUS = 1.1
 MOST_NODES_ALL_LENGTHS = MOST_RANKS_EACH = 16384
 MOST_NODES_REPEATED, EACH_MATCHING = 4, 4
@@ -88,6 +90,9 @@ def expected_pairwise(log: Log[Plan]) -> Iterator[Expected]:
     compared = [suspect for record in log.all(Suspects) for suspect in record.suspects if suspect.good]
     sets.append((None, None, [iter([Expected(Suspects, ())])]))
     sets.append(("confirmation", None, [expected_confirmation(log, suspect) for suspect in compared]))
+    if has_tails(plan):
+        scope = planned_sets(log.run, matchings)[0][1]
+        sets.append(("tails", scope, [expected_tails(log, scope, index) for index in range(matchings.count)]))
     one = {"loop_length": PATTERN_LOOP}
     sets.append(
         ("patterns", None, [iter([Expected(PatternProcesses, (name, plan.l_max_bytes), one)]) for name in patterns])
@@ -111,14 +116,28 @@ def loop_length(matchings: Matchings, length: int) -> int | None:
 
 
 def expected_matching(log: Log[Plan], loops: str, scope: str, index: int) -> Iterator[Expected]:
-    """Who exchanges messages with whom is determined by the seed."""
-    named, hosts = log.plan.matchings.groups or {}, log.run.hosts
-    groups = numbered(named.get(host.name, "") for host in hosts)
-    partners = (across if scope == "across" else within)(groups, log.plan.seed, index)
+    partners = partners_of(log, scope, index)
     for length in log.plan.matchings.lengths:
         fields = {"loop_length": loop_length(log.plan.matchings, length), "partners": partners}
         for direction in DIRECTIONS:
             yield Expected(Matching, (loops, scope, index, length, direction), fields)
+
+
+def partners_of(log: Log[Plan], scope: str, index: int) -> list[int]:
+    """Who exchanges messages with whom is determined by the seed."""
+    named, hosts = log.plan.matchings.groups or {}, log.run.hosts
+    groups = numbered(named.get(host.name, "") for host in hosts)
+    return (across if scope == "across" else within)(groups, log.plan.seed, index)
+
+
+def has_tails(plan: Plan) -> bool:
+    """Whether loops are long enough, and the log of so many nodes not too long."""
+    return plan.longest_loop_length >= TAIL_LOOP and len(plan.matchings.lengths) == len(PLACES)
+
+
+def expected_tails(log: Log[Plan], scope: str, index: int) -> Iterator[Expected]:
+    fields = {"message_bytes": log.plan.message_bytes[TAIL_PLACE], "partners": partners_of(log, scope, index)}
+    yield Expected(Tails, (scope, index), fields)
 
 
 def expected_confirmation(log: Log[Plan], suspect: Suspect) -> Iterator[Expected]:
@@ -145,9 +164,9 @@ def planned_sets(run: Run, matchings: Matchings) -> list[tuple[str, str]]:
 # --- partners and times -----------------------------------------------------------------------------------------------
 
 
-def rests(hosts: list[Host], record: Matching | Pair, resolution: str) -> list[bool]:
+def rests(hosts: list[Host], record: Matching | Pair | Tails, resolution: str) -> list[bool]:
     """Whether each process for which the record has a time, or should have one, rests."""
-    if isinstance(record, Pair) or record.processes == "one_per_node" or resolution == "node":
+    if isinstance(record, Pair | Tails) or record.processes == "one_per_node" or resolution == "node":
         return [partner == RESTS for partner in record.partners]
     resting = [False] * sum(len(host.ranks) for host in hosts)
     for host, partner in zip(hosts, record.partners):
@@ -165,14 +184,14 @@ def rests_in_pair(hosts: list[Host], record: Confirmation) -> list[bool]:
     return [place >= min(sizes) for size in sizes for place in range(size)]
 
 
-def messages(hosts: list[Host], record: Matching | Pair | Confirmation) -> int:
+def messages(hosts: list[Host], record: Matching | Pair | Tails | Confirmation) -> int:
     """Messages of all processes in one exchange."""
     if isinstance(record, Confirmation):
         return 2 if record.processes == "one_per_node" else 2 * min(len(hosts[node].ranks) for node in record.pair)
-    one = isinstance(record, Pair) or record.processes == "one_per_node"
+    one = isinstance(record, Pair | Tails) or record.processes == "one_per_node"
     sizes = [1 if one else len(host.ranks) for host in hosts]
     both = sum(min(size, sizes[other]) for size, other in zip(sizes, record.partners) if other != RESTS)
-    return both if isinstance(record, Pair) or record.direction == "both" else both // 2
+    return both if isinstance(record, Pair | Tails) or record.direction == "both" else both // 2
 
 
 def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
@@ -184,6 +203,18 @@ def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
     resting += [(record, times) for record in log.all(PatternProcesses)]
     for record, wanted in resting:
         yield from broken(record, {"process_times": [seconds is None for seconds in record.seconds] == wanted})
+    for record in log.all(Tails):
+        times, wanted = (
+            [record.median_seconds, record.p999_seconds, record.longest_seconds],
+            rests(hosts, record, "node"),
+        )
+        loops, rest = divmod(record.loop_length, TAIL_LOOP)
+        ascend = all(list(of_node) == sorted(of_node) for of_node in zip(*times) if None not in of_node)
+        kept = {
+            "process_times": all([seconds is None for seconds in of_nodes] == wanted for of_nodes in times),
+            "tails": ascend and rest == 0 and loops <= TAIL_LOOPS,
+        }
+        yield from broken(record, kept)
     for record in log.all(Suspects):
         yield from broken(record, {"suspects": are_possible(record.suspects, len(hosts))})
 
@@ -206,10 +237,14 @@ def bytes_of_pairwise(log: Log[Plan]) -> tuple[int, int]:
     loops = [(record, messages(hosts, record)) for kind in (Matching, Confirmation, Pair) for record in log.all(kind)]
     loops += [(record, of_patterns[record.pattern]) for record in log.all(PatternProcesses)]
     once = [(count * record.message_bytes, record.loop_length + 1) for record, count in loops]
+    for record in log.all(Tails):
+        bytes_of_one = messages(hosts, record) * record.message_bytes
+        once.append((bytes_of_one, record.loop_length + record.loop_length // TAIL_LOOP))
     return sum(one for one, _ in once), sum(one * exchanges for one, exchanges in once)
 
 
 def seconds_of_pairwise(log: Log[Plan]) -> float:
-    """The time of the slowest process of each loop, summed up."""
-    loops = [record for kind in (Matching, Confirmation, Pair, PatternProcesses) for record in log.all(kind)]
-    return sum(max((seconds for seconds in record.seconds if seconds), default=0.0) for record in loops)
+    """The time of the slowest process of each loop, summed up; of tails, that of the longest round trip."""
+    loops = [record.seconds for kind in (Matching, Confirmation, Pair, PatternProcesses) for record in log.all(kind)]
+    loops += [record.longest_seconds for record in log.all(Tails)]
+    return sum(max(filter(None, times), default=0.0) for times in loops)

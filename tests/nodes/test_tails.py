@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes that sometimes keep a round trip waiting are named by the tails of a log, and no others: made-up tails on both
+sides of each limit, with several kinds of noise. test_lossy_links.py has a real link that loses packets."""
+
+import json
+
+import logs_made
+import numpy as np
+import pandas as pd
+import pytest
+from commands import run
+from logs_made_nodes import TAIL, matched_log
+
+from coffeecup.postprocess.benchmarks.b_eff.nodes.matchings import RESTS, within
+from coffeecup.postprocess.benchmarks.b_eff.nodes.tails import found, standing_out
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.statistics.nodes import COLUMNS
+
+
+def logged(folder, times, nodes=16, count=1):
+    """A log in which the tails of so many nodes are so many times as long as the others'."""
+    late = [TAIL * times] * count + [TAIL] * (nodes - count)
+    return logs_made.write(folder / "log.jsonl", matched_log([1] * nodes, late=late))
+
+
+@pytest.mark.parametrize(
+    ("times", "nodes", "count", "named"), [(3.9, 16, 1, 0), (4.1, 16, 1, 1), (9, 16, 5, 5), (9, 16, 6, 0), (9, 5, 1, 1)]
+)
+def test_four_times_the_tail_of_others_is_named_unless_a_third_has_it(tmp_path, times, nodes, count, named):
+    log = read_log(logged(tmp_path, times, nodes, count))
+    assert list(found(log).named) == [host.name for host in log.run.hosts[:named]]
+
+
+def test_score_report_and_json_state_the_tail(tmp_path):
+    """16 matchings of 1000 round trips; one of 1000 took 100 times 20 us."""
+    path = logged(tmp_path, 100)
+    score = score_log(path)
+    name = score.log.run.hosts[0].name
+    text = f"{name}: 2 ms for one of 1000 of 16000 round trips, 100 times as long as others, in 16 of 16 matchings"
+    [stated] = [qualification.text for qualification in score.qualifications if qualification.key == "long_tails"]
+    assert stated == f"Nodes that sometimes keep others waiting: {text}" and score.nodes.verdict == "none"
+    assert json.loads(run("score", path, "--json").stdout)[0]["nodes"]["tails"] == [text]
+    assert run("report", path, "-o", tmp_path / "page.html").exit_code == 0
+    assert f"A node sometimes keeps others waiting: {text}." in (tmp_path / "page.html").read_text()
+
+
+# --- noise ------------------------------------------------------------------------------------------------------------
+
+NOISES = {
+    "normal": lambda rng, size: np.exp(0.3 * rng.standard_normal(size)),
+    "two states": lambda rng, size: np.where(rng.random(size) < 0.3, 20.0, 1.0),
+    "power law": lambda rng, size: rng.random(size) ** -1.0,
+}
+
+
+def tails_of(rng, noise, nodes, late):
+    """Of 16 matchings, the first node of which waits so many times as long; noise disturbs each pair."""
+    rows = []
+    for index in range(16):
+        pairs = [(a, b) for a, b in enumerate(within([0] * nodes, 1, index)) if b != RESTS and a < b]
+        factors = NOISES[noise](rng, len(pairs))
+        rows += [(index, "", a, b, factor * (late if a == 0 else 1)) for (a, b), factor in zip(pairs, factors)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("nodes", [4, 64])
+def test_noise_names_nobody_and_hides_no_lost_packets(noise, nodes):
+    """A timeout takes 0.2 s instead of some 0.1 ms; noise of these kinds names a node in at most one of 100 runs."""
+    rng = np.random.default_rng(1)
+    assert sum(len(standing_out(tails_of(rng, noise, nodes, 1), nodes)) for _ in range(50)) <= 1 + 1
+    named = [list(standing_out(tails_of(rng, noise, nodes, 1000), nodes).index) for _ in range(20)]
+    assert all(one in ([], [0]) for one in named) and named.count([0]) >= 18
