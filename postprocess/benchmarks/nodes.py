@@ -46,7 +46,7 @@ def nobody() -> pd.DataFrame:
 class Examination:
     """`nodes` has a row per node, the slowest first: `node`, its name; the columns of statistics.nodes.Effects; and
     `confirmed`; `servers` has the same of servers of files, without any confirmed. `remarks` state what limits the
-    verdict. It does not depend on `links`, those that lose packets, nor on `tails`, the nodes that sometimes keep others
+    verdict, which depends neither on `links`, those that lose packets, nor on `tails`, nodes that sometimes keep others
     waiting."""
 
     verdict: Verdict
