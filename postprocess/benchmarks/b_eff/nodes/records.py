@@ -71,14 +71,13 @@ class MatchingsLeftOut(Record):
 class Suspect(Part):
     """At most eight nodes, the slowest first."""
 
-    node: Annotated[Node, about("its number in the run's `hosts`, from 0")]
+    node: Annotated[Node, about("its number")]
     ratio: Annotated[
         float,
         Meta(ge=1, le=1e9),
         about(
-            "the median over the matchings of the time of the node's pair, divided by the median of all pairs (at "
-            "L_max in both directions, of one process per node or of all, whichever is slower; within groups if these "
-            "have several nodes); above 1.1"
+            "how much slower its pairs were at L_max than the median node's, of one process per node or of all; above "
+            "1.1"
         ),
     ]
     good: Annotated[
@@ -98,7 +97,7 @@ class Confirmation(Record):
     """One for each loop of a pair of nodes in both directions, while all others rest."""
 
     key = ("suspect", "repetition", "processes", "pair", "message_bytes")
-    suspect: Annotated[Node, about("its number in the run's `hosts`, from 0")]
+    suspect: Annotated[Node, about("its number")]
     repetition: Annotated[int, Meta(ge=1, le=31), about("of the same pairs, from 1 until most agree")]
     processes: Annotated[Literal["one_per_node", "all"], PER_NODE]
     pair: Annotated[
@@ -116,18 +115,17 @@ class Confirmation(Record):
 
 
 class Tails(Record):
-    """Round trips of short messages between the first processes of the nodes of a matching, each timed by itself.
-    Before each 250 there is one that is not timed."""
+    """Round trips between the first processes of the nodes of a matching, each timed; before each 250, one is not."""
 
     key = ("scope", "matching")
-    scope: Annotated[Scope, about("that of the first matchings")]
+    scope: Annotated[Scope, about("of the first matchings")]
     matching: Annotated[int, Meta(ge=0, le=1000), about("from 0")]
     message_bytes: Annotated[PositiveBytes, about("1024 byte")]
-    loop_length: Annotated[Count, about("round trips: 250, until they took 0.4 s, at most 1000")]
+    loop_length: Annotated[Count, about("round trips: 250 to 1000")]
     partners: Annotated[Partners, PARTNERS]
-    median_seconds: Annotated[Times, about("of the round trips on each node; null at rest")]
-    p999_seconds: Annotated[Times, about("their 99.9th percentile; of fewer than 1000, the longest")]
-    longest_seconds: Annotated[Times, about("the longest")]
+    median_seconds: Annotated[Times, about("of each node; null at rest")]
+    p999_seconds: Annotated[Times, about("99.9th percentile; of fewer than 1000, the longest")]
+    longest_seconds: Annotated[Times, about("maximum")]
 
 
 class PatternProcesses(Record):
