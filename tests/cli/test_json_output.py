@@ -61,7 +61,7 @@ EFFECT["links"] = {"compared": 3, "named": {"n1": "9 errors"}}
 EFFECT["hang"] = {"verdict": "cannot tell the cause", "nodes": []}
 RARE = re.compile(
     r"hangs\[\]\.nodes\[\]|"
-    r"\[\]\.nodes\?\.(links|nodes|servers)|events\??\[\]\.(nodes|tested)|"
+    r"\[\]\.nodes\?\.(links|nodes|servers|tails)|events\??\[\]\.(nodes|tested)|"
     r"(excluded|no_reference|would_have_failed|remarks)\[\]"
 )
 

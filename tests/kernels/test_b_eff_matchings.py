@@ -14,7 +14,7 @@ from simulations import HEADER, SHORT, memory, platform
 
 from coffeecup.postprocess.benchmarks import scoring
 from coffeecup.postprocess.benchmarks.b_eff.nodes import matchings
-from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination
+from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination, examination_of_unscored
 
 # Ranks of a node need not follow each other: a has 0, 1 and 5, b 2, c 3 and 4, d 6, e 7.
 NODES = [("a", 2), ("b", 1), ("c", 2), ("a", 1), ("d", 1), ("e", 1)]
@@ -24,6 +24,7 @@ TWO = [("a", 1), ("b", 1)]
 LATENCY, BANDWIDTH, SLOWDOWN = 4e-4, 1e8, 0.25
 SHORT_LOOPS = ["--first-loop-length", "1", "--longest-loop", "20", "--repetitions", "1"]
 BRIEF = ["--memory-per-process", "4MiB", *SHORT_LOOPS, "--methods", "nonblocking"]
+WITH_TAILS = [word if word != "20" else "250" for word in BRIEF]  # round trips that a loop of them has
 LENGTHS, LOOPS = [4096, 11585, 32768], [20, 20, 3]  # 4 MiB / 128, and the geometric mean with 4096
 RESTED = matchings.RESTS
 RESTS = -1.0  # instead of null, which cannot be compared approximately
@@ -195,17 +196,35 @@ def test_few_nodes_have_few_matchings_and_one_has_none(openmpi, tmp_path, nodes,
         check_bytes(log)
 
 
+@pytest.mark.parametrize(("latency", "count"), [(1e-4, 1000), (4e-4, 500), (1e-3, 250)])
+def test_round_trips_are_timed_until_there_are_1000_or_they_took_long(openmpi, tmp_path, latency, count):
+    """A round trip is two messages of 1024 byte. Loops of 250 end after 0.4 s."""
+    nodes = [(name, 1) for name in "abcd"]
+    log = complete(openmpi, tmp_path, nodes, *WITH_TAILS, "--patterns ring --time-budget 86400", MODEL_LATENCY=latency)
+    matchings_ = [record for record in log.records["matching"] if record["message_bytes"] == LENGTHS[0]]
+    records = log.records["tails"]
+    assert [(r["matching"], r["scope"], r["partners"]) for r in records] == [
+        (m["matching"], m["scope"], m["partners"]) for m in matchings_ if m["direction"] == "both"
+    ]
+    expected = [2 * (latency + 1024 / BANDWIDTH) * (1 + SLOWDOWN * rank) for rank in range(4)]
+    for record in records:
+        assert (record["message_bytes"], record["loop_length"]) == (1024, count)
+        for name in ("median_seconds", "p999_seconds", "longest_seconds"):
+            assert record[name] == pytest.approx(expected, rel=1e-3)
+    assert examination_of_unscored(scoring.read_log(log.path)), "no rule but that of complete patterns is broken"
+
+
 # --- time and errors --------------------------------------------------------------------------------------------------
 
 
 def test_what_does_not_fit_into_the_reserved_time_is_left_out_and_recorded(openmpi, tmp_path):
     """An exchange takes 0.1 s. The rings take more than the budget, two seconds are kept for the rest, and a matching
-    of one process per node takes 0.1 s * 3 * (21 + 21 + 4): one is tried, then the time is over."""
+    of one process per node takes 0.1 s * 3 * (251 + 31 + 4): one is tried, then the time is over."""
     model = {"MODEL_LATENCY": 0.1, "MODEL_SLOWDOWN": 0}
     nodes = [("a", 2), ("b", 2)]
-    log = complete(openmpi, tmp_path, nodes, *BRIEF, "--patterns ring --time-budget 40", **model)
+    log = complete(openmpi, tmp_path, nodes, *WITH_TAILS, "--patterns ring --time-budget 40", **model)
     left_out = [(r["loops"], r["scope"], r["measured"]) for r in log.records["matchings_left_out"]]
-    assert left_out == [("one_per_node", "all", 1), ("all", "all", 0), ("patterns", None, 0)]
+    assert left_out == [("one_per_node", "all", 1), ("all", "all", 0), ("tails", "all", 0), ("patterns", None, 0)]
     assert len(log.records["matching"]) == 9
 
 
