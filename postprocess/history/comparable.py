@@ -18,13 +18,11 @@ def same_unit(series: pd.DataFrame) -> pd.DataFrame:
 
 def changed_units(values: pd.DataFrame) -> list[dict]:
     """The series whose unit changed: the columns of SERIES, `was`, `unit`, and `since` when."""
-    rows = []
-    for _, series in values.groupby(SERIES, sort=False, observed=True):
+    rows, units = [], values.groupby(SERIES, observed=True)["unit"]
+    for _, series in values[units.transform("nunique") > 1].groupby(SERIES, sort=False, observed=True):
         judged = same_unit(series)
-        if len(judged) < len(series):
-            last = judged.iloc[0]
-            was = series["unit"].iloc[len(series) - len(judged) - 1]
-            rows.append(dict(last[SERIES]) | {"was": was, "unit": last["unit"], "since": last["session_time"]})
+        last, was = judged.iloc[0], series["unit"].iloc[-len(judged) - 1]
+        rows.append(dict(last[SERIES]) | {"was": was, "unit": last["unit"], "since": last["session_time"]})
     return rows
 
 

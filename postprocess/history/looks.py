@@ -6,6 +6,7 @@ squares), and a straight line. Both are t-tests whose variance is corrected for 
 far from the others have a bounded influence, so that a short excursion is not a level.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ SESSIONS_AFTER = 4  # shorter than this it may be an excursion
 BOUNDS, LEVEL = (2.0, 4.5, 9.0), 1
 CLEAR = 6.0  # robust standard deviations; a larger step of a new series is judged without its autocorrelation
 UNSEEN = 0.2  # values at the bound that a series may have beside those that it has shown
-DOUBLINGS, BISECTIONS = 12, 20  # of the interval that contains a saddlepoint
+STEPS, CLOSE = 60, 1e-6  # at most, to a saddlepoint, and the last one, a fraction of it
 CANDIDATE = 3.0  # a smaller deviate of the t-test is no change, whatever the distribution of the noise
 QUARTILES_TO_SIGMA = 1 / 1.349  # of a normal distribution
 SIGNIFICANT, SIGNIFICANT_BESIDE_OTHERS = 2.0, 3.0  # standard errors; a smaller autocorrelation counts as none
@@ -25,6 +26,7 @@ LARGEST_CORRELATION = 0.9
 # The autocorrelation that is usual at a site decreases by this factor from lag to lag: nights of real years are alike
 # for about a week, with only 0.1 to 0.3 at lag 1.
 PERSISTENCE = 0.8
+TINY = np.finfo(float).tiny
 SMALLEST_SQUARE = 1e-200  # so that no quotient overflows
 
 
@@ -79,7 +81,7 @@ def clipped(centred: np.ndarray, bound: float, spread: np.ndarray) -> np.ndarray
 def raw_correlation(rest: np.ndarray, count: np.ndarray, levels: int = 2) -> np.ndarray:
     """Autocorrelation of first order of residuals (series, sessions), `count` (series,), corrected for its bias with so
     many fitted levels: half of what Marriott and Pope (Biometrika 41 (1954) 390) state for two, each."""
-    squares = np.maximum((rest**2).sum(axis=1), np.finfo(float).tiny)
+    squares = np.maximum((rest**2).sum(axis=1), TINY)
     raw = (rest[:, 1:] * rest[:, :-1]).sum(axis=1) / squares
     return np.minimum(raw + levels / 2 * (1 + 4 * raw) / count, LARGEST_CORRELATION)
 
@@ -135,11 +137,12 @@ def look(values: np.ndarray, usual: float | None = None, limit: float = 0.0, new
             rows = np.flatnonzero(new & (beyond > BOUNDS[LEVEL] * spread[:, 0]))
             clear[rows] = is_clear(values[rows], at[rows], spread[rows, 0])
         changed = np.flatnonzero(beyond > bound * spread[:, 0])
-        if not len(some := np.flatnonzero(clear | (most > limit))):
+        least = np.maximum(np.abs(step), limit)  # what does not exceed it, counts no more
+        if not len(some := np.flatnonzero(clear | (most > least))):
             continue
         deviate = np.zeros(len(kept))
-        deviate[some] = step_at(kept[some], at[some], bound, rounding[some], usual, limit, clear[some])
-        rows = np.flatnonzero(np.abs(deviate) > np.maximum(np.abs(step), limit))
+        deviate[some] = step_at(kept[some], at[some], bound, rounding[some], usual, least[some], clear[some])
+        rows = np.flatnonzero(np.abs(deviate) > least)
         size = difference_of_medians(values[rows], at[rows])
         large = (bound <= BOUNDS[LEVEL]) | clear[rows] | (np.abs(size) > bound * spread[rows, 0])
         rows, size = rows[right := large & (deviate[rows] * size > 0)], size[right]
@@ -203,7 +206,7 @@ def step_at(
     bound: float,
     rounding: np.ndarray,
     usual: float | None,
-    limit: float = 0.0,
+    limit: np.ndarray | float = 0.0,
     clear: np.ndarray | None = None,
 ) -> np.ndarray:
     """Deviate of a step at a place of each row of values that are bounded so; that of the t-test if it is at most
@@ -225,7 +228,7 @@ def step_at(
     t = difference / np.sqrt(variance * (inflated[0] / numbers[0] + inflated[1] / numbers[1]))
     free = freedom(np.full(len(t), count), rho, usual)
     deviate = normal_deviate(t, free)
-    some = np.flatnonzero((np.abs(deviate) > max(limit, CANDIDATE)) & (squares > rounding))
+    some = np.flatnonzero((np.abs(deviate) > np.maximum(limit, CANDIDATE)) & (squares > rounding))
     if len(some):
         effective = [(number / more)[some] for number, more in zip(numbers, inflated)]
         farthest = bound * spread_of(rest[some])[:, 0]
@@ -242,37 +245,61 @@ def tail_deviate(
     drawn from the distribution of the residuals (series, sessions), UNSEEN values at the bound (series,) on the side of
     the difference, and a normal one of the same variance, which counts as one value: the saddlepoint approximation of
     Lugannani and Rice (Adv. Appl. Prob. 12 (1980) 475)."""
-    scale = np.copysign(np.maximum(rest.std(axis=1), np.finfo(float).tiny), difference)[:, None]
+    scale = np.copysign(np.maximum(rest.std(axis=1), TINY), difference)[:, None]
     points = np.hstack([rest, np.copysign(bound[:, None], scale)]) / scale
     weights = np.append(np.ones(rest.shape[1]), UNSEEN)
     goal = difference / scale[:, 0]
 
-    def cumulants(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        exponents = points * t[:, None]
-        shift = np.maximum(exponents.max(axis=1), t**2 / 2)
-        own, normal = weights * np.exp(exponents - shift[:, None]), np.exp(t**2 / 2 - shift)
-        total = own.sum(axis=1) + normal
-        mean = ((own * points).sum(axis=1) + normal * t) / total
-        second = ((own * points**2).sum(axis=1) + normal * (1 + t**2)) / total
-        return np.log(total / (weights.sum() + 1)) + shift, mean, second - mean**2
+    least, most = points.min(axis=1), points.max(axis=1)
 
-    def of_difference(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        new, old = cumulants(t / after), cumulants(-t / before)
-        return after * new[0] + before * old[0], new[1] - old[1], new[2] / after + old[2] / before
+    def of_difference(t: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        some, numbers = points[rows], (before[rows], after[rows])
+        old = cumulants(some, weights, -t / numbers[0], least[rows])
+        new = cumulants(some, weights, t / numbers[1], most[rows])
+        return numbers[1] * new[0] + numbers[0] * old[0], new[1] - old[1], new[2] / numbers[1] + old[2] / numbers[0]
 
-    low, high = np.zeros(len(goal)), np.ones(len(goal))
-    for _ in range(DOUBLINGS):
-        if not (too_low := of_difference(high)[1] < goal).any():
+    t, value, curvature = saddlepoints(of_difference, goal, goal / (1 / after + 1 / before))
+    deviate = np.sqrt(np.maximum(2 * (t * goal - value), TINY))
+    curvature = np.maximum(curvature, TINY)  # beyond all residuals they do not differ
+    return deviate + np.log(t * np.sqrt(curvature) / deviate) / deviate
+
+
+def cumulants(
+    points: np.ndarray, weights: np.ndarray, t: np.ndarray, end: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The cumulant generating function of each row (series,) of points with these weights and a standard normal
+    distribution, which counts as one point, at `t`, and its first two derivatives; `end` is the outermost point on the
+    side of t."""
+    shift = np.maximum(end * t, t**2 / 2)
+    own, normal = weights * np.exp(points * t[:, None] - shift[:, None]), np.exp(t**2 / 2 - shift)
+    total = np.einsum("ij->i", own) + normal
+    mean = (np.einsum("ij,ij->i", own, points) + normal * t) / total
+    own *= points
+    second = (np.einsum("ij,ij->i", own, points) + normal * (1 + t**2)) / total
+    return np.log(total / (weights.sum() + 1)) + shift, mean, second - mean**2
+
+
+def saddlepoints(function: Callable, goal: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the first derivative of a function of points and rows, which yields its value and two derivatives, is the
+    goal of each row (rows,), its value there and its second derivative: by Newton's method from `first` on, or by half
+    of the interval that contains the point where that does not halve the last step."""
+    t, left, curvature, value = first.copy(), np.arange(len(goal)), np.empty(len(goal)), np.empty(len(goal))
+    low, high, last = np.zeros(len(goal)), np.full(len(goal), np.inf), np.full(len(goal), np.inf)
+    for _ in range(STEPS):
+        at = t[left]
+        value[left], slope, curvature[left] = function(at, left)
+        low[left], high[left] = np.where(slope < goal[left], (at, high[left]), (low[left], at))
+        newton = at + (goal[left] - slope) / np.maximum(curvature[left], SMALLEST_SQUARE)
+        most = np.minimum(high[left], 4 * at)
+        good = (low[left] < newton) & (newton < most) & (np.abs(newton - at) < last[left] / 2)
+        following = np.where(good, newton, (low[left] + most) / 2)
+        last[left] = np.abs(following - at)
+        more = last[left] > CLOSE * at
+        left = left[more]
+        if not len(left):
             break
-        low, high = np.where(too_low, high, low), np.where(too_low, 2 * high, high)
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        too_low = of_difference(middle)[1] < goal
-        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
-    value, _, curvature = of_difference(high)
-    deviate = np.sqrt(np.maximum(2 * (high * goal - value), np.finfo(float).tiny))
-    curvature = np.maximum(curvature, np.finfo(float).tiny)  # beyond all residuals they do not differ
-    return deviate + np.log(high * np.sqrt(curvature) / deviate) / deviate
+        t[left] = following[more]
+    return t, value, curvature
 
 
 def drift_of(

@@ -62,7 +62,8 @@ def detectable(site: Site) -> dict[tuple, float]:
         for begin in range(0, len(alike), AT_ONCE):
             places = alike[begin : begin + AT_ONCE]
             losses[places] = smallest_losses([known[at] for at in places], count, Detector(site.limit, site.usual))
-    return {tuple(one.sessions.iloc[-1][SERIES]): float(loss) for (one, _), loss in zip(known, losses)}
+    keys = (tuple(one.sessions[name].iat[-1] for name in SERIES) for one, _ in known)
+    return {key: float(loss) for key, loss in zip(keys, losses)}
 
 
 def sessions_soon(one: Levels) -> int:
@@ -83,18 +84,24 @@ def smallest_losses(some: list[tuple[Levels, np.ndarray]], after: int, detector:
         made.append(histories(Noise({}, one.rule, rest, np.empty(0), 1), drawn, 1, rng))
     rules = [one.rule for one, _ in some]
     least = np.array([rule.smallest_regression for rule in rules])
+    # Of each history, the largest loss that is not found and the smallest one that is: others need no look.
+    hidden, seen = np.zeros((len(some), DRAWS)), np.full((len(some), DRAWS), np.inf)
 
     def is_found(losses: np.ndarray) -> np.ndarray:
-        worse = [with_loss(*pair[:2], MOST_BEFORE, pair[2]) for pair in zip(made, rules, losses)]
-        seen = look(np.concatenate(worse), detector.usual, detector.limit)
-        sign = np.repeat([1 if rule.better == Better.LOWER else -1 for rule in rules], DRAWS)
-        shown = (sign * seen.step > detector.limit) & (np.abs(seen.step_size) >= np.repeat(least, DRAWS))
-        return shown.reshape(-1, DRAWS).mean(axis=1) >= PROBABILITY
+        each = np.broadcast_to(losses[:, None], seen.shape)
+        unknown = (hidden < each) & (each < seen)
+        of_series, sizes = np.nonzero(unknown)[0], each[unknown]
+        drawn = zip(made, unknown, rules, losses)
+        worse = [with_loss(values[some], rule, MOST_BEFORE, loss) for values, some, rule, loss in drawn]
+        found = look(np.concatenate(worse), detector.usual, detector.limit)
+        sign = np.array([1 if rule.better == Better.LOWER else -1 for rule in rules])[of_series]
+        shown = (sign * found.step > detector.limit) & (np.abs(found.step_size) >= least[of_series])
+        seen[unknown], hidden[unknown] = np.where(shown, (sizes, hidden[unknown]), (seen[unknown], sizes))
+        return (seen <= each).mean(axis=1) >= PROBABILITY
 
     low, high = least, np.maximum(least, LARGEST)
-    never = ~is_found(high)
     for _ in range(BISECTIONS):
         middle = np.sqrt(low * high)
         enough = is_found(middle)
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return np.where(never, np.inf, high)
+    return np.where(is_found(high), high, np.inf)

@@ -40,10 +40,14 @@ def standing(
     changed = {}
     for finding in (one for one in found if not one.episode):
         changed.setdefault(tuple(finding.series.values()), []).append(finding)
-    tests, rows = of_each_test(cases, entries), []
-    for key, series in with_names(values).groupby(SERIES, sort=False, observed=True):
-        row = of_series(series, changed.get(key, [])) | {"detectable": detectable.get(key, np.nan)}
-        rows.append(row | stopped(series, *tests[tuple(series[TEST].iloc[-1])]))
+    tests = {key: (one[1], *reached(*one)) for key, one in of_each_test(cases, entries).items()}
+    named, rows = with_names(values), []
+    ends = named.drop_duplicates(SERIES, keep="last").to_dict("records")
+    last_of = {tuple(last[name] for name in SERIES): last for last in ends}
+    for key, series in named.groupby(SERIES, sort=False, observed=True):
+        last = last_of[key]
+        row = of_series(series, last, changed.get(key, [])) | {"detectable": detectable.get(key, np.nan)}
+        rows.append(row | stopped(series, *tests[tuple(last[name] for name in TEST)]))
     order = {
         (name, metric): place
         for name in values["benchmark"].unique()
@@ -63,11 +67,10 @@ def known_metrics(benchmark: str) -> list[str]:
     return list(benchmarks()[benchmark].units) if benchmark in benchmarks() else []
 
 
-def of_series(series: pd.DataFrame, found: list[Finding]) -> dict:
+def of_series(series: pd.DataFrame, last: dict, found: list[Finding]) -> dict:
     level = series["value"].to_numpy()[found[-1].change.index if found else 0 :]
     low, high, confidence = interval(level)
-    last = series.iloc[-1]
-    return dict(last[FROM_LAST]) | {
+    return {name: last[name] for name in FROM_LAST} | {
         "time": last["session_time"],
         "last": last["value"],
         "verdict": verdict(last),
@@ -80,14 +83,20 @@ def of_series(series: pd.DataFrame, found: list[Finding]) -> dict:
     }
 
 
-def stopped(series: pd.DataFrame, runs: pd.DataFrame, sessions: pd.DataFrame) -> dict:
+def reached(runs: pd.DataFrame, sessions: pd.DataFrame) -> tuple[dict, int, set[int]]:
+    """The place of each session of a system, the last one in which a test, with these runs, measured, and those in
+    which it failed."""
+    having, failed = (places_of(runs["session"][kind], sessions) for kind in (runs["measured"], ~runs["measured"]))
+    return {session: place for place, session in enumerate(sessions.index)}, max(having, default=-1), failed
+
+
+def stopped(series: pd.DataFrame, sessions: pd.DataFrame, places: dict, measured: int, failed: set[int]) -> dict:
     """Verdict and trend of a series that should have had a value in a later one of its system's sessions: because it
     usually has one then, or because its test, with these runs, failed. A series that other options of the test replaced
     is not one of them."""
-    having, failed = (places_of(runs["session"][kind], sessions) for kind in (runs["measured"], ~runs["measured"]))
-    own = places_of(series["session"], sessions)
+    own = {places[session] for session in series["session"] if session in places}
     last = max(own, default=-1)
-    absent = set(missed(own, sessions)) | (failed if last == max(having, default=-1) else set())
+    absent = set(missed(own, sessions)) | (failed if last == measured else set())
     later = [place for place in absent if place > last]
     if not later:
         return {}
@@ -95,7 +104,7 @@ def stopped(series: pd.DataFrame, runs: pd.DataFrame, sessions: pd.DataFrame) ->
     return {"verdict": "no value", "trend": f"no value since {since:%Y-%m-%d}"}
 
 
-def verdict(last: pd.Series) -> str:
+def verdict(last: dict) -> str:
     """The verdict on a session's value; an expected failure stays expected."""
     if pd.isna(last["lower"]) and pd.isna(last["upper"]):
         return "no reference"
