@@ -8,6 +8,7 @@ far from the others have a bounded influence, so that a short excursion is not a
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -117,36 +118,39 @@ def freedom(count: np.ndarray, rho: np.ndarray, usual: float | None) -> np.ndarr
     return np.maximum(count / np.maximum((1 + rho**2) / (1 - rho**2), persistent) - 2, 1.0)
 
 
-def look(values: np.ndarray, usual: float | None = None, limit: float = 0.0, new: np.ndarray | None = None) -> Look:
+def look(
+    values: np.ndarray,
+    usual: float | None = None,
+    limit: float = 0.0,
+    new: np.ndarray | None = None,
+    enough: float = np.inf,
+) -> Look:
     """One look at series (series, sessions) of at least SESSIONS_BEFORE + SESSIONS_AFTER sessions, with the
     autocorrelation that is `usual` at the site. Steps with a deviate up to `limit` are not shown. Those of `new` series
-    (series,) may be clear."""
+    (series,) may be clear. A step with a deviate above `enough` is not sought with wider bounds."""
     rounding, (middle, spread) = least_squares(values), middle_and_spread(values)
     centred = values - middle
-    kept, beyond = clipped(centred, BOUNDS[0], spread), np.abs(centred).max(axis=1)
-    drift, drift_size = drift_of(kept, rounding, usual, limit)
-    (step, step_size, most), (place, at) = np.zeros((3, len(values))), np.zeros((2, len(values)), dtype=int)
-    new = np.zeros(len(values), dtype=bool) if new is None else new
-    changed = slice(None)  # the rows of which this bound leaves more than the one before
-    for bound in BOUNDS:
-        kept[changed] = clipped(centred[changed], bound, spread[changed])
-        at[changed], gain = best_places(kept[changed])
-        most[changed] = largest_deviate(kept[changed], gain)
-        clear = np.zeros(len(values), dtype=bool)
-        if bound > BOUNDS[LEVEL]:
-            rows = np.flatnonzero(new & (beyond > BOUNDS[LEVEL] * spread[:, 0]))
-            clear[rows] = is_clear(values[rows], at[rows], spread[rows, 0])
-        changed = np.flatnonzero(beyond > bound * spread[:, 0])
-        least = np.maximum(np.abs(step), limit)  # what does not exceed it, counts no more
-        if not len(some := np.flatnonzero(clear | (most > least))):
-            continue
-        deviate = np.zeros(len(kept))
-        deviate[some] = step_at(kept[some], at[some], bound, rounding[some], usual, least[some], clear[some])
-        rows = np.flatnonzero(np.abs(deviate) > least)
-        size = difference_of_medians(values[rows], at[rows])
-        large = (bound <= BOUNDS[LEVEL]) | clear[rows] | (np.abs(size) > bound * spread[rows, 0])
-        rows, size = rows[right := large & (deviate[rows] * size > 0)], size[right]
-        step[rows], place[rows], step_size[rows] = deviate[rows], at[rows], size
+    beyond, farthest = np.abs(centred).max(axis=1), spread[:, 0]
+    drift, drift_size = drift_of(clipped(centred, BOUNDS[0], spread), rounding, usual, limit)
+    (step, step_size), place = np.zeros((2, len(values))), np.zeros(len(values), dtype=int)
+    for narrower, bound in pairwise((0.0, *BOUNDS)):
+        # The rows of which this bound leaves more than the narrower one did.
+        rows = np.flatnonzero((beyond > narrower * farthest) & (np.abs(step) <= enough))
+        kept, least = clipped(centred[rows], bound, spread[rows]), np.maximum(np.abs(step[rows]), limit)
+        (at, gain), clear = best_places(kept), np.zeros(len(rows), dtype=bool)
+        if bound > BOUNDS[LEVEL] and new is not None:
+            some = np.flatnonzero(new[rows])
+            clear[some] = is_clear(values[rows[some]], at[some], farthest[rows[some]])
+        some = clear | (largest_deviate(kept, gain) > least)
+        rows, kept, at, clear, least = (each[some] for each in (rows, kept, at, clear, least))
+        deviate = step_at(kept, at, bound, rounding[rows], usual, least, clear)
+        some = np.abs(deviate) > least
+        rows, at, clear, deviate = (each[some] for each in (rows, at, clear, deviate))
+        size = difference_of_medians(values[rows], at)
+        large = (bound <= BOUNDS[LEVEL]) | clear | (np.abs(size) > bound * farthest[rows])
+        right = large & (deviate * size > 0)
+        rows = rows[right]
+        step[rows], place[rows], step_size[rows] = deviate[right], at[right], size[right]
     with np.errstate(divide="ignore", invalid="ignore"):
         return Look(step, place, relative(step_size, middle[:, 0]), drift, relative(drift_size, middle[:, 0]))
 

@@ -93,7 +93,7 @@ def smallest_losses(some: list[tuple[Levels, np.ndarray]], after: int, detector:
         of_series, sizes = np.nonzero(unknown)[0], each[unknown]
         drawn = zip(made, unknown, rules, losses)
         worse = [with_loss(values[some], rule, MOST_BEFORE, loss) for values, some, rule, loss in drawn]
-        found = look(np.concatenate(worse), detector.usual, detector.limit)
+        found = look(np.concatenate(worse), detector.usual, detector.limit, enough=detector.limit)
         sign = np.array([1 if rule.better == Better.LOWER else -1 for rule in rules])[of_series]
         shown = (sign * found.step > detector.limit) & (np.abs(found.step_size) >= least[of_series])
         seen[unknown], hidden[unknown] = np.where(shown, (sizes, hidden[unknown]), (seen[unknown], sizes))
