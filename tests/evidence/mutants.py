@@ -16,7 +16,7 @@ from proofs import OUTPUT, ROOT, TOOLS, ProofError, Result, copy_of_tree, run
 
 # Modules that decide, each with the tests that concern it and take seconds.
 MUTATED = {
-    "postprocess/acceptance/baseline.py": ("test_baseline.py",),
+    "postprocess/acceptance/baseline.py": ("test_baseline_parts.py",),
     "postprocess/acceptance/binding.py": ("test_acceptance_of_any_suite.py", "test_binding.py", "test_places.py"),
     "postprocess/acceptance/contract.py": ("test_acceptance_of_any_suite.py", "test_contract.py"),
     "postprocess/acceptance/evaluation.py": (
