@@ -15,7 +15,7 @@ from coffeecup.postprocess.history.completeness import with_names
 from coffeecup.postprocess.history.noise import Noise, noises
 from coffeecup.postprocess.history.plan import OfferedTest
 from coffeecup.postprocess.history.power import FEWEST_SESSIONS
-from coffeecup.postprocess.history.standing import known_metrics
+from coffeecup.postprocess.history.standing import ranks
 from coffeecup.postprocess.history.table import SERIES
 
 ONE_NODE, SEVERAL_NODES = "one node", "several nodes"
@@ -81,12 +81,8 @@ def offers(values: pd.DataFrame, runs: pd.DataFrame, rules: RuleOf, metrics: lis
     if metrics:
         chosen = chosen[chosen["metric"].isin(metrics)]
     else:
-        order = {name: known_metrics(name) for name in chosen["benchmark"].unique()}
-        rank = [
-            order[name].index(metric) if metric in order[name] else len(order[name])
-            for name, metric in zip(chosen["benchmark"], chosen["metric"])
-        ]
-        chosen = chosen.assign(rank=rank).sort_values("rank", kind="stable").drop_duplicates(["test", *WITHOUT_METRIC])
+        ranked = chosen.assign(rank=ranks(chosen)).sort_values("rank", kind="stable")
+        chosen = ranked.drop_duplicates(["test", *WITHOUT_METRIC])
     several = chosen["hosts"].str.contains(",")
     return chosen.sort_values("test", kind="stable").assign(
         check=chosen["test"].str.split(" %").str[0], nodes=np.where(several, SEVERAL_NODES, ONE_NODE)

@@ -34,19 +34,7 @@ from coffeecup.postprocess.statistics.nodes import (
 
 LAST = 10  # sessions that tell how fast a node is now
 SAME = ["system", "partition", "environ", "benchmark", "processes", "settings"]  # what makes tests comparable
-COLUMNS = [
-    "session",
-    "session_time",
-    "system",
-    "test",
-    "node",
-    "ratio",
-    "high",
-    "suspected",
-    "confirmed",
-    "group",
-    "share",
-]
+COLUMNS = "session session_time system test node ratio high suspected confirmed group share".split()
 OF_NODE = ["ratio", "low", "high", "kind", "of_all", "slow", "sessions", "suspected", "confirmed", "since"]
 OF_NODE += ["confirmed_now", "last_examined", "absent", "rolling", "share", "others", "intermittent"]
 

@@ -70,10 +70,19 @@ class OfEvent(Entry, frozen=True, kw_only=True):
         raise NotImplementedError
 
 
-class Acknowledgement(OfEvent, frozen=True, kw_only=True, tag="acknowledged"):
-    """An event is known and does not alarm until a day."""
+class Since(OfEvent, frozen=True, kw_only=True):
+    """An entry on an event that there has been."""
 
     since: date
+
+    @property
+    def window(self) -> tuple[date, date]:
+        return self.since - SAME_DAYS, self.since + SAME_DAYS
+
+
+class Acknowledgement(Since, frozen=True, kw_only=True, tag="acknowledged"):
+    """An event is known and does not alarm until a day."""
+
     until: date
 
     def __post_init__(self):
@@ -81,19 +90,9 @@ class Acknowledgement(OfEvent, frozen=True, kw_only=True, tag="acknowledged"):
         if self.until < self.since:
             raise ValueError(f"`until` ({self.until}) is before `since` ({self.since})")
 
-    @property
-    def window(self) -> tuple[date, date]:
-        return self.since - SAME_DAYS, self.since + SAME_DAYS
 
-
-class Acceptance(OfEvent, frozen=True, kw_only=True, tag="accepted"):
+class Acceptance(Since, frozen=True, kw_only=True, tag="accepted"):
     """The new level of an event is the usual one from now on."""
-
-    since: date
-
-    @property
-    def window(self) -> tuple[date, date]:
-        return self.since - SAME_DAYS, self.since + SAME_DAYS
 
 
 class Expectation(OfEvent, frozen=True, kw_only=True, tag="expected"):

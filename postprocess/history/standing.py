@@ -48,23 +48,20 @@ def standing(
         last = last_of[key]
         row = of_series(series, last, changed.get(key, [])) | {"detectable": detectable.get(key, np.nan)}
         rows.append(row | stopped(series, *tests[tuple(last[name] for name in TEST)]))
-    order = {
-        (name, metric): place
-        for name in values["benchmark"].unique()
-        for place, metric in enumerate(known_metrics(name))
-    }
     table = pd.DataFrame(rows, columns=COLUMNS)
-    rank = [order.get(pair, len(order)) for pair in zip(table["benchmark"], table["metric"])]
     return (
-        table.assign(rank=rank)
+        table.assign(rank=ranks(table))
         .sort_values([*(name for name in SERIES if name != "metric"), "rank"], ignore_index=True)
         .drop(columns="rank")
     )
 
 
-def known_metrics(benchmark: str) -> list[str]:
-    """The metrics that a benchmark states, in its order; none of a benchmark that is not installed here."""
-    return list(benchmarks()[benchmark].units) if benchmark in benchmarks() else []
+def ranks(table: pd.DataFrame) -> list[int]:
+    """The place of the metric of each row among those that its benchmark states, in its order; after them if the
+    benchmark does not, or is not installed here."""
+    known = {name: list(benchmarks()[name].units) for name in set(table["benchmark"]) & set(benchmarks())}
+    pairs = ((known.get(name, []), metric) for name, metric in zip(table["benchmark"], table["metric"]))
+    return [metrics.index(metric) if metric in metrics else len(metrics) for metrics, metric in pairs]
 
 
 def of_series(series: pd.DataFrame, last: dict, found: list[Finding]) -> dict:
