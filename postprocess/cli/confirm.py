@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,11 +123,14 @@ def ended(command: list[str], there: Path, output: Path, seconds: float) -> str:
 
 
 def end(process: subprocess.Popen) -> None:
-    """Ends ReFrame, which then cancels its jobs, and after GRACE everything that it started."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    """Ends ReFrame, which then cancels its jobs, and after GRACE everything that is left of its process group: a script
+    that calls ReFrame ends before it."""
+    with suppress(ProcessLookupError):  # nothing is left
+        os.killpg(process.pid, signal.SIGTERM)
+        give_up = time.monotonic() + GRACE
+        while time.monotonic() < give_up:
+            process.poll()  # until then, it belongs to the group
+            os.killpg(process.pid, 0)
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

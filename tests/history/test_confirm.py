@@ -121,7 +121,17 @@ def test_a_test_that_has_no_value_again_alarms(suite, nights):
     assert ", 1 confirmed by reruns or without a value in them" in done.output
 
 
-def test_a_rerun_ends_in_time(suite, nights):
+@pytest.mark.parametrize("by_script", [False, True])
+def test_a_rerun_ends_in_time(suite, nights, by_script):
+    """Also if the recorded program is a script that calls ReFrame: it does not pass signals on."""
+    for session in nights.glob("*.json") if by_script else ():
+        report_ = json.loads(session.read_text())
+        reframe_, _, options = report_["session_info"]["cmdline"].partition(" ")
+        script = suite / "reframe.sh"
+        script.write_text(f'#!/bin/sh\n{reframe_} "$@"\nexit\n')
+        script.chmod(0o755)
+        report_["session_info"]["cmdline"] = f"'{script}' {options}"
+        session.write_text(json.dumps(report_))
     measuring(suite, read=100.0, write="sleep 600; true")
     done = run("check-history", nights, "--confirm", "--confirm-minutes", "0.1")
     assert done.exit_code == 1 and "the rerun did not end within 6 seconds" in done.output, done.output

@@ -35,11 +35,10 @@ def standing_out(times: pd.DataFrame, nodes: int, of_kinds: Sequence[str] | None
 
 
 def rows_of(record: Tails) -> Iterator[tuple]:
-    """A row per pair: both nodes wait for a lost message, whoever lost it."""
-    late = [seconds or 0.0 for seconds in record.p999_seconds]
+    """A row per pair, with the time of its first node: both wait for a lost message, whoever lost it."""
     for first, second in enumerate(record.partners):
         if first < second:
-            yield record.matching, "", first, second, max(late[first], late[second])
+            yield record.matching, "", first, second, record.p999_seconds[first]
 
 
 def in_words(row, records: Sequence[Tails]) -> str:
