@@ -114,9 +114,7 @@ RUNS |= {
         ("--workload", "workload.cfg"),
         lambda log: of_kind(log, "measurement"),
         "8m",
-        "were written; is the disk full"
-        if name.startswith("pnetcdf")
-        else rf"through {name}: .*(check the free space|is the disk full)",
+        rf"through {name}: |is the disk full",
         "",
         workload=BY_LIBRARY % name,
     )
