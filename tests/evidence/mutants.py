@@ -47,7 +47,7 @@ MUTATED = {
     "postprocess/history/rolling.py": ("test_rolling.py",),
     "postprocess/history/noise.py": ("test_plan.py",),
     "postprocess/history/plan.py": ("test_plan_choice.py",),
-    "postprocess/history/power.py": ("test_plan.py",),
+    "postprocess/history/power.py": ("test_plan.py", "test_plan_choice.py"),
     "postprocess/history/site_files.py": ("test_directions.py", "test_events.py"),
     "postprocess/history/suspicions.py": ("test_standing.py",),
     "postprocess/history/standing.py": ("test_completeness.py", "test_site_report.py", "test_standing.py"),
