@@ -54,7 +54,7 @@ def whole_lines(text):
             place, beginning = begun.pop(thread)
             early = re.match(r"\d+ +(clone3?|v?fork|close)\(", beginning)
             lines.append("")
-            lines[place if early else -1] = beginning + found[1]
+            lines[place if early else -1] = beginning + re.sub(r"\) += ", ") = ", found[1])  # the end is indented
         else:
             lines.append(line)
     return lines
