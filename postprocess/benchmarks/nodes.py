@@ -67,7 +67,7 @@ class Examination:
         return listed(self.servers[self.servers["suspect"]])
 
     @property
-    def remarks_on_links(self) -> list[str]:
+    def other_remarks(self) -> list[str]:
         """Links that lose packets, what limits that, and long tails, in sentences without a full stop."""
         named = [f"The link of a node may lose packets: {text}" for text in self.links.listed]
         waiting = [f"A node sometimes keeps others waiting: {text}" for text in self.tails.listed]
@@ -223,7 +223,7 @@ def sentence(found: Examination) -> str:
 def in_sentences(found: Examination) -> str:
     """The verdict with its remarks and the named nodes, as one text."""
     named = f" They are: {'; '.join(listed(found.named))}." if len(found.named) else ""
-    remarks = [*found.remarks, *found.remarks_on_links]
+    remarks = [*found.remarks, *found.other_remarks]
     return " ".join([sentence(found), *(f"{remark}." for remark in remarks)]) + named
 
 

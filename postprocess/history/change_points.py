@@ -139,8 +139,9 @@ def ruled(key: Iterable, series: pd.DataFrame) -> dict:
 def session_values(table: pd.DataFrame) -> pd.DataFrame:
     """One row per series and session, by time: the median of the session's runs that count, and the circumstances of
     the last one."""
-    texts = "unit better parameters time reference lower upper outcome facts hosts source name qualifications breaches"
-    last = {name: (name, "last") for name in [*texts.split(), "selection", "log_sha256", *EVENTS]}
+    circumstances = "unit better parameters time reference lower upper outcome facts hosts source name".split()
+    circumstances += ["qualifications", "breaches", "selection", "log_sha256", *EVENTS]
+    last = {name: (name, "last") for name in circumstances}
     return (
         counted_runs(table)
         .groupby([*SERIES, "session_time", "session"], sort=False, observed=True)

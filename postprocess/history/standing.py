@@ -40,7 +40,7 @@ def standing(
     changed = {}
     for finding in (one for one in found if not one.episode):
         changed.setdefault(tuple(finding.series.values()), []).append(finding)
-    tests = {key: (one[1], *reached(*one)) for key, one in of_each_test(cases, entries).items()}
+    tests = {key: (one[1], *outcomes(*one)) for key, one in of_each_test(cases, entries).items()}
     named, rows = with_names(values), []
     ends = named.drop_duplicates(SERIES, keep="last").to_dict("records")
     last_of = {tuple(last[name] for name in SERIES): last for last in ends}
@@ -80,7 +80,7 @@ def of_series(series: pd.DataFrame, last: dict, found: list[Finding]) -> dict:
     }
 
 
-def reached(runs: pd.DataFrame, sessions: pd.DataFrame) -> tuple[dict, int, set[int]]:
+def outcomes(runs: pd.DataFrame, sessions: pd.DataFrame) -> tuple[dict, int, set[int]]:
     """The place of each session of a system, the last one in which a test, with these runs, measured, and those in
     which it failed."""
     having, failed = (places_of(runs["session"][kind], sessions) for kind in (runs["measured"], ~runs["measured"]))

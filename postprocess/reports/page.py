@@ -148,7 +148,7 @@ def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
     """What the page shows of any log: how it was obtained, and the session's verdict."""
     shown = {"file": printable(item.path.name), "scored": isinstance(item.result, Score)}
     if isinstance(item.result, Score | UnscoredError) and (found := item.result.nodes):
-        remarks = [f"{remark}." for remark in (*found.remarks, *found.remarks_on_links)]
+        remarks = [f"{remark}." for remark in (*found.remarks, *found.other_remarks)]
         shown["nodes"] = {"sentences": [nodes.sentence(found), *remarks], "named": nodes.listed(found.named)}
     if item.log is not None:
         shown["counters"] = counters.section(item.log)

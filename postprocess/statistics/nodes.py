@@ -103,8 +103,8 @@ def of_units(pairs: pd.DataFrame, effect: np.ndarray) -> pd.DataFrame:
 
 
 def medians(values: pd.Series, groups: pd.Series) -> np.ndarray:
-    """For each value the median of its group, of which `groups` has the numbers 0, 1, ... One sort finds
-    them all; pandas searches in each of thousands of small groups."""
+    """For each value the median of its group, of which `groups` has the numbers 0, 1, ... One sort finds them
+    all; pandas searches in each of thousands of small groups."""
     order = np.lexsort((values, groups))
     size = np.bincount(groups)
     first = np.cumsum(size) - size

@@ -4,19 +4,15 @@ chances are computed by hand, made-up logs and sessions, and a real link that lo
 tests/evidence/bench_repeated.py counts over many runs and a year."""
 
 import json
-import os
-import subprocess
 from math import log
 
 import logs_made
 import numpy as np
 import pytest
-from builds import OPEN_MPI, PATIENCE
 from commands import run
 from counters_made import source, with_counters
-from links import across, links, missing
+from links import logs_with_loss, missing
 from logs_made_nodes import matched_log
-from rates import RUNS
 from sessions_made import case, night, session, write
 
 from coffeecup.postprocess.benchmarks import nodes
@@ -220,25 +216,14 @@ def test_the_link_of_a_node_that_was_replaced_begins_anew(tmp_path):
 
 # --- a real link ------------------------------------------------------------------------------------------------------
 
-BRIEF = ["--patterns", "ping_pong", "--methods", "blocking", "--repetitions", "1", "--matchings", "12"]
-SHORT = ["--first-loop-length", "1", "--longest-loop", "20", "--memory-per-process", "32MiB"]
-
 
 @pytest.mark.rate
 @pytest.mark.skipif(missing() != "", reason=missing())
 def test_the_host_whose_cable_loses_packets_is_named_and_no_other(openmpi, tmp_path):
     """On a machine so busy that healthy hosts send as much again, a run may name nobody (rates.py)."""
-    for number in range(RUNS):
-        with links(4, 10e6, 16 * 1024) as four:
-            if number:
-                four.lose(2, 0.01)
-            log_ = tmp_path / f"{number}.jsonl"
-            command = across(
-                four, openmpi.mpirun, tmp_path, 2**20, openmpi.bin / "b_eff", "--log", log_, *BRIEF, *SHORT
-            )
-            subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, timeout=PATIENCE, check=True)
-            named = set(found(read_log(log_)).named)
-            assert named <= ({four.hosts[2]} if number else set())
-            if named:
-                return
+    for log_, losing in logs_with_loss(openmpi, tmp_path, 20):
+        named = set(found(read_log(log_)).named)
+        assert named <= losing
+        if named:
+            return
     pytest.fail("no run named the host")

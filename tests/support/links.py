@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
-from builds import run
+from builds import OPEN_MPI, PATIENCE, run
+from rates import RUNS
 
 NETWORK = "10.231.7"
 SWITCH = 254
@@ -162,3 +163,19 @@ def across(made, mpirun, folder, eager, *command, cores=None):
         *("-np", str(len(made.hosts))),
         *map(str, command),
     ]
+
+
+def logs_with_loss(openmpi, folder, longest_loop):
+    """Logs of up to RUNS runs of b_eff's matchings between four hosts, each with the hosts that lose a hundredth of
+    what they send: none in the first one."""
+    options = "--patterns ping_pong --methods blocking --repetitions 1 --matchings 12 --memory-per-process 32MiB"
+    options += f" --first-loop-length 1 --longest-loop {longest_loop}"
+    for number in range(RUNS):
+        with links(4, 10e6, 16 * 1024) as four:
+            if number:
+                four.lose(2, 0.01)
+            log = folder / f"{number}.jsonl"
+            b_eff = (openmpi.bin / "b_eff", "--log", log, *options.split())
+            command = across(four, openmpi.mpirun, folder, 2**20, *b_eff)
+            subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, timeout=PATIENCE, check=True)
+            yield log, {four.hosts[2]} if number else set()

@@ -194,6 +194,17 @@ def messages(hosts: list[Host], record: Matching | Pair | Tails | Confirmation) 
     return both if isinstance(record, Pair | Tails) or record.direction == "both" else both // 2
 
 
+def kept_by_tails(record: Tails, resting: list[bool]) -> dict[str, bool]:
+    """Which invariants the round trips of a matching keep, of whose nodes some rest."""
+    times = [record.median_seconds, record.p999_seconds, record.longest_seconds]
+    loops, rest = divmod(record.loop_length, TAIL_LOOP)
+    ascend = all(list(of_node) == sorted(of_node) for of_node in zip(*times) if None not in of_node)
+    return {
+        "process_times": all([seconds is None for seconds in of_nodes] == resting for of_nodes in times),
+        "tails": ascend and rest == 0 and loops <= TAIL_LOOPS,
+    }
+
+
 def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
     """Called after the order of the records was checked."""
     hosts, resolution = log.run.hosts, log.plan.matchings.resolution
@@ -204,17 +215,7 @@ def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
     for record, wanted in resting:
         yield from broken(record, {"process_times": [seconds is None for seconds in record.seconds] == wanted})
     for record in log.all(Tails):
-        times, wanted = (
-            [record.median_seconds, record.p999_seconds, record.longest_seconds],
-            rests(hosts, record, "node"),
-        )
-        loops, rest = divmod(record.loop_length, TAIL_LOOP)
-        ascend = all(list(of_node) == sorted(of_node) for of_node in zip(*times) if None not in of_node)
-        kept = {
-            "process_times": all([seconds is None for seconds in of_nodes] == wanted for of_nodes in times),
-            "tails": ascend and rest == 0 and loops <= TAIL_LOOPS,
-        }
-        yield from broken(record, kept)
+        yield from broken(record, kept_by_tails(record, rests(hosts, record, "node")))
     for record in log.all(Suspects):
         yield from broken(record, {"suspects": are_possible(record.suspects, len(hosts))})
 

@@ -42,9 +42,10 @@ def rows_of(record: Tails) -> Iterator[tuple]:
 
 
 def in_words(row, records: Sequence[Tails]) -> str:
-    """Such as "211 ms for one of 1000 of 3250 round trips, 30 times as long as others, in 12 of 12 matchings"."""
+    """Such as "the 99.9th percentile of 3250 round trips is 211 ms, 30 times that of others, in 12 of 12 matchings"."""
     own = [(record.loop_length, late) for record in records if (late := record.p999_seconds[row.Index])]
+    count, late = sum(count for count, _ in own), digits(1e3 * median(late for _, late in own))
     return (
-        f"{digits(1e3 * median(late for _, late in own))} ms for one of 1000 of {sum(count for count, _ in own)} round "
-        f"trips, {1 / row.ratio:.0f} times as long as others, in {row.slow} of {row.examined} matchings"
+        f"the 99.9th percentile of {count} round trips is {late} ms, {1 / row.ratio:.0f} times that of others, in "
+        f"{row.slow} of {row.examined} matchings"
     )
