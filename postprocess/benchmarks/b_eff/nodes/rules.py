@@ -194,15 +194,16 @@ def messages(hosts: list[Host], record: Matching | Pair | Tails | Confirmation) 
     return both if isinstance(record, Pair | Tails) or record.direction == "both" else both // 2
 
 
-def kept_by_tails(record: Tails, resting: list[bool]) -> dict[str, bool]:
-    """Which invariants the round trips of a matching keep, of whose nodes some rest."""
+def problems_of_tails(record: Tails, resting: list[bool]) -> Iterator[Problem]:
+    """Of the round trips of a matching, of whose nodes some rest."""
     times = [record.median_seconds, record.p999_seconds, record.longest_seconds]
     loops, rest = divmod(record.loop_length, TAIL_LOOP)
     ascend = all(list(of_node) == sorted(of_node) for of_node in zip(*times) if None not in of_node)
-    return {
+    kept = {
         "process_times": all([seconds is None for seconds in of_nodes] == resting for of_nodes in times),
         "tails": ascend and rest == 0 and loops <= TAIL_LOOPS,
     }
+    yield from broken(record, kept)
 
 
 def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
@@ -215,7 +216,7 @@ def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
     for record, wanted in resting:
         yield from broken(record, {"process_times": [seconds is None for seconds in record.seconds] == wanted})
     for record in log.all(Tails):
-        yield from broken(record, kept_by_tails(record, rests(hosts, record, "node")))
+        yield from problems_of_tails(record, rests(hosts, record, "node"))
     for record in log.all(Suspects):
         yield from broken(record, {"suspects": are_possible(record.suspects, len(hosts))})
 
