@@ -5,10 +5,6 @@ from spack_repo.coffeecup.build_systems.kernel import KernelPackage
 from spack.package import *
 
 
-# Of the packages that provide them.
-LIBRARIES = {"cuda": "libcudart", "hip": "libamdhip64", "oneapi-level-zero": "libze_loader"}
-
-
 class BEff(KernelPackage):
     """Effective communication bandwidth (b_eff) of coffeecup: all processes of an MPI job
     communicate at the same time, in ring and random patterns, over 21 message lengths and by
@@ -22,15 +18,16 @@ class BEff(KernelPackage):
 
     variant("simgrid", default=False, description="Build for simulated machines, with SimGrid's SMPI as MPI")
 
-    # Runtime libraries are loaded when a run requests memory of accelerators (--memory). The build is the same.
+    # Runtime libraries are loaded when a run requests memory of accelerators (--memory): the program has only the path
+    # to their folders.
     variant("cuda", default=False, description="Have the runtime library of CUDA", when="~simgrid")
     variant("rocm", default=False, description="Have the runtime library of HIP", when="~simgrid")
     variant("level-zero", default=False, description="Have the loader of Level Zero", when="~simgrid")
 
     depends_on("mpi@3:", when="~simgrid")
-    depends_on("cuda@11:", type="run", when="+cuda")
-    depends_on("hip@5:", type="run", when="+rocm")
-    depends_on("oneapi-level-zero", type="run", when="+level-zero")
+    depends_on("cuda@11:", type=("link", "run"), when="+cuda")
+    depends_on("hip@5:", type=("link", "run"), when="+rocm")
+    depends_on("oneapi-level-zero", type=("link", "run"), when="+level-zero")
     depends_on("simgrid@3.32:+smpi", when="+simgrid")
 
     def cmake_args(self):
@@ -38,13 +35,6 @@ class BEff(KernelPackage):
         if self.spec.satisfies("+simgrid"):
             args.append(self.define("CMAKE_C_COMPILER", self.spec["simgrid"].smpicc))
         return args
-
-    def setup_run_environment(self, env):
-        """Run dependencies are in no path of the program."""
-        for name in ("cuda", "hip", "oneapi-level-zero"):
-            if self.spec.satisfies(f"^{name}"):
-                for folder in find_libraries(LIBRARIES[name], self.spec[name].prefix, shared=True).directories:
-                    env.prepend_path("LD_LIBRARY_PATH", folder)
 
     def test_two_processes(self):
         """a short run on two processes ends with a complete log"""

@@ -35,7 +35,7 @@ class Priomark(KernelPackage):
     depends_on("parallel-netcdf", when="+pnetcdf")
     depends_on("netcdf-c@4.9:+mpi", when="+netcdf")
     depends_on("curl@7.87:", when="+s3")
-    depends_on("cuda@11.4:", type="run", when="+cufile")
+    depends_on("cuda@11.4:", type=("link", "run"), when="+cufile")  # loaded, through the path to its folder
 
     def cmake_args(self):
         libraries = ("hdf5", "pnetcdf", "netcdf", "s3", "cufile")
@@ -47,13 +47,6 @@ class Priomark(KernelPackage):
             self.define_from_variant("COFFEECUP_URING", "uring"),
             self.define("COFFEECUP_INTERFACES", [name for name in libraries if self.spec.satisfies(f"+{name}")]),
         ]
-
-    def setup_run_environment(self, env):
-        """Its libraries are loaded where a workload names cufile; they are in no path of the program."""
-        if self.spec.satisfies("+cufile"):
-            found = find_libraries(["libcudart", "libcufile"], self.spec["cuda"].prefix, shared=True)
-            for folder in found.directories:
-                env.prepend_path("LD_LIBRARY_PATH", folder)
 
     def test_small_workload(self):
         """a small workload, on two processes where there is MPI, ends with a complete log"""
