@@ -246,8 +246,8 @@ def as_object(found: Examination) -> dict:
 
 def stored(found: Examination) -> dict:
     """What a session keeps of an examination, about 45 bytes a node: `values` has [ratio, low, high, slow, examined] of
-    each node, null where unknown. Servers of files are stored in the same way, if any were compared; of links, how many
-    were compared and those that may lose packets."""
+    each node, null where unknown. Servers of files are stored in the same way, if any were compared; of links and tails,
+    how many were compared and those that are named."""
     named = found.named
     servers = {"suspects": list(found.servers["node"][found.servers["suspect"]]), "values": values_of(found.servers)}
     return {
@@ -256,7 +256,11 @@ def stored(found: Examination) -> dict:
         "confirmed": list(named["node"][named["confirmed"]]),
         "values": values_of(found.nodes),
         **({"servers": servers} if len(found.servers) else {}),
-        **({"links": {"compared": found.links.compared, "named": found.links.named}} if found.links.compared else {}),
+        **{
+            what: {"compared": one.compared, "named": one.named}
+            for what, one in (("links", found.links), ("tails", found.tails))
+            if one.compared
+        },
     }
 
 

@@ -95,7 +95,7 @@ def nodes(
     as_json: options.AsJson = False,
 ) -> None:
     """List slow nodes, and slow servers of files: how slow compared with their peers, since when, and how often they
-    were suspected; links that lose packets; and the nodes of runs that hang."""
+    were suspected; links that lose packets; nodes that keep others waiting; and the nodes of runs that hang."""
     from coffeecup.postprocess.history.nodes import as_servers, hangs, node_table, over_sessions, server_table, summary
     from coffeecup.postprocess.history.repeated import links
     from coffeecup.postprocess.reports.changes import hang_line, link_line

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens to a node in some sessions, more often than chance explains: errors on its link, or a loss of speed that
-comes and goes. All sessions of a year and all nodes share one probability of a false name."""
+"""What happens to a node in some sessions, more often than chance explains: errors on its link, round trips that keep
+others waiting, or a loss of speed that comes and goes. All sessions of a year and all nodes share one probability of a false name."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,7 +16,8 @@ WINDOW = 20  # newest sessions in which a node is slow now and then
 SLOWEST = 1 / 8  # of the nodes of a session: those that were slow in most matchings
 EXCESS = 1 / 8  # the least share of slow matchings that a node has more than the median node
 ALIKE = 3  # nodes at most that stand out by half as much or more: otherwise they have something in common
-OF_LINKS = ["system", "node", "named", "sessions", "first", "last", "text", "again"]
+EVIDENCE = ("links", "tails")  # what a session keeps of an examination: nodes.stored
+OF_LINKS = ["system", "evidence", "node", "named", "sessions", "first", "last", "text", "again"]
 
 
 def beyond_chance(times: int, sessions: int, chance: float, nodes: int, looks: float) -> bool:
@@ -27,24 +28,27 @@ def beyond_chance(times: int, sessions: int, chance: float, nodes: int, looks: f
 
 
 def links(cases: pd.DataFrame, last: int, entries: Iterable[Entry] = ()) -> pd.DataFrame:
-    """A row per node whose link may lose packets, by the `last` sessions of its system that compared links: in how many
-    of the `sessions` it was `named`, the times of the `first` and the `last` one and its `text`; `again` is whether
-    that is beyond chance. Where other nodes are named as well, chance is more probable."""
+    """A row per node whose link may lose packets, for each EVIDENCE of it, by the `last` sessions of its system that
+    compared this: in how many of the `sessions` it was `named`, the times of the `first` and the `last` one and its
+    `text`; `again` is whether that is beyond chance. Where other nodes are named as well, chance is more probable."""
     rows = [
-        (row["session"], row["session_time"], str(row["system"]), node.partition(".")[0], text, found["compared"])
+        (row["session"], row["session_time"], str(row["system"]), what, node.partition(".")[0], text, found["compared"])
         for row in cases[cases["node_effects"] != ""].sort_values("session_time").to_dict("records")
-        if (found := orjson.loads(row["node_effects"]).get("links"))
+        for what, found in orjson.loads(row["node_effects"]).items()
+        if what in EVIDENCE
         for node, text in [("", ""), *found["named"].items()]  # the first one stands for the run
     ]
-    table = pd.DataFrame(rows, columns=["session", "session_time", "system", "node", "text", "compared"])
+    columns = ["session", "session_time", "system", "evidence", "node", "text", "compared"]
+    table = pd.DataFrame(rows, columns=columns)
     for entry in entries:
         if isinstance(entry, Replacement):
             table = table[~entry.ended(table)]
-    found = [row for system, own in table.groupby("system") for row in of_system(str(system), own, last)]
+    parts = table.groupby(["system", "evidence"])
+    found = [(*place, *row) for place, own in parts for row in of_system(own, last)]
     return pd.DataFrame(found, columns=OF_LINKS).sort_values("named", ascending=False, kind="stable", ignore_index=True)
 
 
-def of_system(system: str, table: pd.DataFrame, last: int) -> Iterator[tuple]:
+def of_system(table: pd.DataFrame, last: int) -> Iterator[tuple]:
     """How probable chance is comes from the names of other nodes in all sessions, and one more if there are any."""
     own = table.drop_duplicates(["session", "node"])
     runs, named = own[own["node"] == ""], own[own["node"] != ""]
@@ -57,7 +61,7 @@ def of_system(system: str, table: pd.DataFrame, last: int) -> Iterator[tuple]:
         chance = min(max(least / runs["compared"].min(), usual), 1.0)
         again = beyond_chance(len(rows), len(newest), chance, nodes, looks)
         times = rows["session_time"]
-        yield system, node, len(rows), len(newest), times.min(), times.max(), rows["text"].iloc[-1], again
+        yield node, len(rows), len(newest), times.min(), times.max(), rows["text"].iloc[-1], again
 
 
 def now_and_then(rows: pd.DataFrame, kinds: pd.Series) -> pd.DataFrame:

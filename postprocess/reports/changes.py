@@ -341,11 +341,12 @@ def hang_line(row: dict) -> str:
 
 
 def link_line(row: dict) -> str:
-    """A link that may lose packets, a row of history.repeated.links."""
+    """A link that may lose packets, or a node that keeps others waiting, a row of history.repeated.links."""
+    what, examine = ("link", "the link") if row["evidence"] == "links" else ("round trips", "the node and its link")
     since = f"{row['first']:%Y-%m-%d}" + (f" to {row['last']:%Y-%m-%d}" if row["named"] > 1 else "")
-    finding = "; examine the link" if row["again"] else ""
+    finding = f"; examine {examine}" if row["again"] else ""
     often = f"named in {row['named']} of {counted(row['sessions'], 'session')}"
-    return printable(f"link of {row['node']}: {often}, {since}{finding}: {row['text']}")
+    return printable(f"{what} of {row['node']}: {often}, {since}{finding}: {row['text']}")
 
 
 def kind_lines(found: pd.DataFrame) -> list[str]:

@@ -162,10 +162,10 @@ def test_how_often_a_link_is_named_beyond_chance(times, sessions, nodes_, found_
     assert beyond_chance(times, sessions, 0.01 / nodes_, nodes_, 365) == found_
 
 
-def of_links(*named, compared=64):
+def of_links(*named, compared=64, evidence="links"):
     """A night that names these links."""
     links_ = {"compared": compared, "named": dict.fromkeys(named, TEXT)}
-    return case({"b_eff": (1.0, "MByte/s")}, node_effects={"verdict": "none", "values": {}, "links": links_})
+    return case({"b_eff": (1.0, "MByte/s")}, node_effects={"verdict": "none", "values": {}, evidence: links_})
 
 
 def nights(folder, tests):
@@ -175,15 +175,19 @@ def nights(folder, tests):
 QUIET = [of_links()] * 28
 
 
-def test_the_same_link_twice_is_a_finding(tmp_path):
+@pytest.mark.parametrize(
+    ("evidence", "what", "examine"), [("links", "link", "the link"), ("tails", "round trips", "the node and its link")]
+)
+def test_the_same_link_twice_is_a_finding(tmp_path, evidence, what, examine):
     """Full and short names are one node."""
-    sessions = nights(tmp_path / "sessions", [*QUIET, of_links("x3.cluster"), of_links("x3")])
+    quiet, named = [of_links(evidence=evidence)] * 28, [of_links(name, evidence=evidence) for name in ("x3.rack", "x3")]
+    sessions = nights(tmp_path / "sessions", [*quiet, *named])
     done = run("nodes", sessions)
     assert done.exit_code == 1, done.output
-    line = f"link of x3: named in 2 of 10 sessions, 2026-01-29 to 2026-01-30; examine the link: {TEXT}"
+    line = f"{what} of x3: named in 2 of 10 sessions, 2026-01-29 to 2026-01-30; examine {examine}: {TEXT}"
     assert done.stdout.splitlines()[-1] == line
     [row] = json.loads(run("nodes", sessions, "--json").stdout)["links"]
-    assert (row["node"], row["named"], row["sessions"], row["again"]) == ("x3", 2, 10, True)
+    assert (row["evidence"], row["node"], row["named"], row["sessions"], row["again"]) == (evidence, "x3", 2, 10, True)
     page = tmp_path / "site.html"
     assert run("site", "report", sessions, "-o", page).exit_code == 0
     assert f'<span class="badge bad">again</span> {line}' in page.read_text()
@@ -194,6 +198,7 @@ def test_the_same_link_twice_is_a_finding(tmp_path):
     [
         ([*QUIET, of_links("x3")], 1),
         ([*QUIET, of_links("x3"), of_links("x4")], 2),
+        ([*QUIET, of_links("x3"), of_links("x3", evidence="tails")], 1),  # each kind of evidence once
         ([of_links("x3"), of_links("x3"), *QUIET], 0),  # not within the newest sessions
         ([*QUIET, *(of_links(f"x{n}", f"x{(n + 1) % 10}") for n in range(10))], 10),  # each twice: chance is probable
         ([of_links("x3", compared=16), *[of_links(compared=16)] * 7, of_links("x3", compared=16)], 1),

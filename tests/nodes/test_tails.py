@@ -17,6 +17,7 @@ from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination
 from coffeecup.postprocess.benchmarks.b_eff.nodes.matchings import RESTS, within
 from coffeecup.postprocess.benchmarks.b_eff.nodes.rules import TAIL_LOOP
 from coffeecup.postprocess.benchmarks.b_eff.nodes.tails import found, standing_out
+from coffeecup.postprocess.benchmarks.nodes import stored
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from coffeecup.postprocess.statistics.nodes import COLUMNS
 
@@ -46,6 +47,7 @@ def test_score_report_and_json_state_the_tail(tmp_path):
     [stated] = [qualification.text for qualification in score.qualifications if qualification.key == "long_tails"]
     assert stated == f"Nodes that sometimes keep others waiting: {text}" and score.nodes.verdict == "none"
     assert json.loads(run("score", path, "--json").stdout)[0]["nodes"]["tails"] == [text]
+    assert stored(score.nodes)["tails"] == {"compared": 16, "named": {name: text.removeprefix(f"{name}: ")}}
     assert run("report", path, "-o", tmp_path / "page.html").exit_code == 0
     assert f"A node sometimes keeps others waiting: {text}." in (tmp_path / "page.html").read_text()
 
