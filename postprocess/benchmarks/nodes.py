@@ -246,8 +246,8 @@ def as_object(found: Examination) -> dict:
 
 def stored(found: Examination) -> dict:
     """What a session keeps of an examination, about 45 bytes a node: `values` has [ratio, low, high, slow, examined] of
-    each node, null where unknown. Servers of files are stored in the same way, if any were compared; of links and tails,
-    how many were compared and those that are named."""
+    each node, null where unknown. Servers of files are stored in the same way, if any were compared; of links and
+    tails, how many were compared and those that are named."""
     named = found.named
     servers = {"suspects": list(found.servers["node"][found.servers["suspect"]]), "values": values_of(found.servers)}
     return {

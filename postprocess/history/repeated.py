@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens to a node in some sessions, more often than chance explains: errors on its link, round trips that keep
-others waiting, or a loss of speed that comes and goes. All sessions of a year and all nodes share one probability of a false name."""
+others waiting, or a loss of speed that comes and goes. All sessions of a year and all nodes share one probability of a
+false name."""
 
 from collections.abc import Iterable, Iterator
 
