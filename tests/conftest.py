@@ -339,8 +339,7 @@ def tree(tmp_path, monkeypatch):
     """A copy of what sites need, and `coffeecup site` run in it."""
     folder = tmp_path / "tree"
     monkeypatch.setenv("CCACHE_BASEDIR", str(folder))
-    for part in PARTS_OF_SITES:
-        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    builds.copy_parts(PARTS_OF_SITES, folder)
 
     def run(*arguments, path=None, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}

@@ -3,7 +3,6 @@
 
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 from difflib import unified_diff
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import documented
 import pytest
-from builds import OPEN_MPI, ROOT, run
+from builds import OPEN_MPI, ROOT, copy_parts, run
 from markdown_it import MarkdownIt
 from pages import browse, needs_browser, violations
 from test_layers import LAYERS
@@ -189,8 +188,7 @@ def test_add_a_benchmark_works_as_described(tree, openmpi):
     files = [step.path for step in documented.steps(*pages) if isinstance(step, documented.File)]
     assert len(files) > 10
     assert [path for path in files if (ROOT / path).exists()] == []
-    for name in ("coffeecup", "postprocess"):
-        shutil.copytree(ROOT / name, tree.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_parts(("coffeecup", "postprocess"), tree.folder)
     for page in pages:
         documented.follow(page, tree.folder, documented.environment(PYTHONPATH=str(tree.folder), **OPEN_MPI))
 
@@ -208,8 +206,7 @@ def lines_of(folder):
 def test_add_an_optional_part_works_as_described(tree, openmpi):
     """A folder in each layer, and as many lines in existing files as the page says."""
     page = DOCS / "add-an-optional-part.md"
-    for name in ("coffeecup", "postprocess"):
-        shutil.copytree(ROOT / name, tree.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_parts(("coffeecup", "postprocess"), tree.folder)
     before = lines_of(tree.folder)
     environment = documented.environment(PYTHONPATH=str(tree.folder), **OPEN_MPI)
     documented.follow(page, tree.folder, environment)

@@ -5,12 +5,11 @@ with what was published."""
 
 import hashlib
 import re
-import shutil
 import statistics
 
 import pytest
 import yaml
-from builds import ROOT
+from builds import ROOT, copy_parts
 from commands import run, said
 from sessions_made import case, database, night, session
 from simulations import HEADER, SITE
@@ -156,8 +155,7 @@ ALTERED = {"crossbar": (0.98, "fail"), "fat_tree": (1.02, "fail"), "dragonfly": 
 def test_links_that_differ_by_more_than_the_tolerance_fail_in_reframe(reframe, tmp_path):
     """Slower and faster ones. T3E stays as it is."""
     tree = tmp_path / "tree"
-    for part in ("site_configs", "reframe_checks", "reference_values", "kernels"):
-        shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_parts(("site_configs", "reframe_checks", "reference_values", "kernels"), tree)
     for name, (factor, _) in ALTERED.items():
         platform = tree / "site_configs" / "simulated" / "platforms" / f"{name}.xml"
         before, number, after = re.split(r'(?<=\bbw=")([\d.]+)', platform.read_text())

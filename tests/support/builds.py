@@ -41,6 +41,12 @@ IMPATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
 PATIENCE = 300
 
 
+def copy_parts(parts, folder):
+    """Copies folders of this tree, without what Python and Spack write into them."""
+    for part in parts:
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", "build-*"))
+
+
 def run(command, **options):
     """A CompletedProcess with text output, whatever its exit code."""
     usual = {"capture_output": True, "text": True, "timeout": PATIENCE, "check": False}

@@ -16,7 +16,7 @@ import builds
 import modules_made
 import pytest
 import slurm_made
-from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, ROOT, without_spack
+from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, without_spack
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,7 @@ def cluster_of(machines, accounts, files=None, nodes=4):
         folder.chmod(0o755)
         modules = modules_made.write_modules(folder)
         home = folder / "home"
-        for part in PARTS_OF_SITES:
-            shutil.copytree(ROOT / part, home / "tree" / part, ignore=shutil.ignore_patterns("__pycache__"))
+        builds.copy_parts(PARTS_OF_SITES, home / "tree")
         for path in (home, *home.rglob("*")):
             shutil.chown(path, slurm_made.USER)
         (folder / "slurm").mkdir()
