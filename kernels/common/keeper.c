@@ -252,7 +252,6 @@ static bool wait_for_end(struct own_directory *own, int *lost, bool *told)
         }
     }
     if (!found) {
-        peers_look();
         *lost = find_lost();
         *told = tell_rank_0();
     }
@@ -284,21 +283,23 @@ void keeper_main(int argc, char **argv)
     bool told = false;
     const bool removes = wait_for_end(&own, &lost, &told);
     hang_withdraw();
-    if (lost >= 0 && peers_nodes() > 1) { /* Hydra of MPICH ends the processes of all nodes at once */
-        pause_ms(SPREAD_MS);
-        peers_look();
-        lost = peers_lost() == SEVERAL_PEERS ? SEVERAL_PEERS : lost;
+    if (lost >= 0) { /* others may end at the same time; Hydra of MPICH ends those of all nodes */
+        if (peers_nodes() > 1)
+            pause_ms(SPREAD_MS);
+        peers_await_ends(SPREAD_MS);
+        lost = peers_several_lost() ? find_lost() : lost;
     }
+    const char *const lost_reason = peers_several_lost() ? FIRST_LOST_REASON : LOST_REASON;
     bool noted = note_take(note) && !hang_found();
     if (noted && strstr(note, LOST_REASON)) { /* of another node: which process was lost first is not known */
         noted = false;
         lost = lost == NO_PEER ? NO_PEER : SEVERAL_PEERS;
     }
     if (!noted && lost >= 0)
-        note_form(note, lost, note_host(), LOST_REASON);
+        note_form(note, lost, note_host(), lost_reason);
     const bool closed = close_log(now_seconds() - start_seconds, noted || lost >= 0 ? note : NULL, reason_of(lost));
     if (closed && !noted && lost >= 0) /* a process that left a note has printed its message */
-        fprintf(stderr, "error: rank %d: %s\n", lost, LOST_REASON);
+        fprintf(stderr, "error: rank %d: %s\n", lost, lost_reason);
     else if (closed && !noted)
         fprintf(stderr, "error: %s\n", reason_of(lost));
     if (hang_found())

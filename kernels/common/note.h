@@ -29,8 +29,10 @@ bool note_take(char note[NOTE_BYTES]);
 /* From now on no note is left: the run has ended. */
 void note_forget(void);
 
-/* What a note says of a process that ended without a word. */
-#define LOST_REASON "killed or crashed; see the output of the job for the reason"
+/* What a note says of a process that ended without a word, and where others did after it. */
+#define SEE_OUTPUT "; see the output of the job for the reason"
+#define LOST_REASON "killed or crashed" SEE_OUTPUT
+#define FIRST_LOST_REASON "killed or crashed, the first of several processes to end" SEE_OUTPUT
 
 /* Forms a note without its newline, and returns its length. Safe in a signal handler. */
 size_t note_form(char text[NOTE_BYTES], int rank, const char *host, const char *reason);

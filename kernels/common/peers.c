@@ -13,35 +13,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "fail.h"
-#include "first_line.h"
 #include "memory.h"
 
 struct node {
-    uint64_t number; /* random, to recognise the memory */
-    pid_t launcher;  /* what started the first process */
-    bool launches;   /* that it is a launcher */
-    int peers, nodes;
+    uint64_t number;         /* random, to recognise the memory */
+    pid_t launcher;          /* what started the first process */
+    bool launches;           /* that it is a launcher */
+    int peers, ranks, nodes; /* peers of the run's ranks */
     struct peer peer[];
 };
 
-enum { LOWEST_FILE = 16 }; /* above those that a keeper inherits under fixed numbers */
-enum { LONGEST_END_MS = 1000 };
+enum { LOWEST_FILE = 16 };            /* above those that a keeper inherits under fixed numbers */
+enum { HIGH_FILE = 4096 };            /* above those of launchers, of which Hydra opens four for each process */
+enum { INPUT, LAUNCHER, FIRST_PEER }; /* places of what a keeper watches */
 
 /* Global, because a handler has no arguments for it. */
 static struct {
     struct node *node;
     struct peer *own;
     int file;
-    struct pollfd *ends; /* keeper: the input, the launcher and the peers */
-} here = {.file = -1};
+    /* Keeper: */
+    struct pollfd *ends; /* by place; that of the input is not used */
+    struct epoll_event *events;
+    int watch, alive, lost, first_lost;
+    bool whole, input, launcher_ended;
+} here = {.file = -1, .first_lost = NO_PEER};
 
 static size_t node_bytes(int peers)
 {
@@ -106,6 +112,20 @@ static void join(const int64_t leader[2], uint64_t number, int peers)
         here.node = NULL;
 }
 
+/* Returns an end of a pipe that shows to the keeper's end when this process ends, negative if there is none. Linux
+ * closes the highest file of such a process first: by the others, launchers and processes notice the end later. */
+static int open_pipe(void)
+{
+    int ends[2];
+    const long limit = sysconf(_SC_OPEN_MAX);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    const int high = fcntl(ends[1], F_DUPFD_CLOEXEC, limit > HIGH_FILE ? HIGH_FILE : limit - 1);
+    close(ends[0]);
+    close(ends[1]);
+    return high;
+}
+
 void peers_begin(int leader)
 {
     MPI_Comm comm;
@@ -119,6 +139,8 @@ void peers_begin(int leader)
     MPI_CHECK(MPI_Comm_size(comm, &peers));
     if (own == 0)
         number = create(peers);
+    if (here.node)
+        MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &here.node->ranks));
     int64_t place[] = {getpid(), here.file};
     MPI_CHECK(MPI_Bcast(place, 2, MPI_INT64_T, 0, comm));
     MPI_CHECK(MPI_Bcast(&number, sizeof number, MPI_BYTE, 0, comm));
@@ -127,6 +149,7 @@ void peers_begin(int leader)
     if (here.node && number) {
         here.own = &here.node->peer[own];
         here.own->rank = rank;
+        here.own->pipe = open_pipe();
         here.own->process = getpid();
     }
     MPI_CHECK(MPI_Barrier(comm));
@@ -199,38 +222,22 @@ void peers_leave(void)
         here.own->left = 1;
 }
 
-/* Whether a process has begun to end. The launcher may see that, and end the others, before the process has ended. */
-static bool is_ending(pid_t process)
-{
-    enum { PF_EXITING = 0x4 }; /* of Linux, whose programs have no header for it */
-    char line[512];
-    unsigned flags = 0;
-    read_first_line(line, sizeof line, "/proc/%d/stat", (int)process);
-    const char *name_end = strrchr(line, ')');
-    return name_end && sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & PF_EXITING);
-}
-
-static bool is_lost(int i)
-{
-    const struct peer *peer = &here.node->peer[i];
-    if (!peer->process || peer->left)
-        return false;
-    if (here.ends)
-        return here.ends[2 + i].revents != 0 || is_ending(peer->process);
-    return kill(peer->process, 0) != 0 && errno == ESRCH; /* in a signal handler, which may not read files */
-}
-
 int peers_lost(void)
 {
     int lost = NO_PEER;
+    if (here.ends)
+        return here.lost > 1 && !here.whole ? SEVERAL_PEERS : here.first_lost;
     for (int i = 0; here.node && i < here.node->peers; i++) {
-        if (!is_lost(i))
-            continue;
-        if (lost != NO_PEER)
-            return SEVERAL_PEERS;
-        lost = here.node->peer[i].rank;
+        const struct peer *peer = &here.node->peer[i];
+        if (peer->process && !peer->left && kill(peer->process, 0) != 0 && errno == ESRCH)
+            lost = lost == NO_PEER ? peer->rank : SEVERAL_PEERS;
     }
     return lost;
+}
+
+bool peers_several_lost(void)
+{
+    return here.lost > 1;
 }
 
 int peers_file(void)
@@ -239,14 +246,64 @@ int peers_file(void)
 }
 
 /* A negative number, which poll() ignores, where the system has no such descriptors. */
-static int descriptor_of(pid_t process)
+static struct pollfd end_of(pid_t process)
 {
 #ifdef SYS_pidfd_open
-    return process ? (int)syscall(SYS_pidfd_open, process, 0) : -1;
+    return (struct pollfd){.fd = process ? (int)syscall(SYS_pidfd_open, process, 0) : -1, .events = POLLIN};
 #else
     (void)process;
-    return -1;
+    return (struct pollfd){.fd = -1};
 #endif
+}
+
+static bool watch(int file, int place, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.u32 = (uint32_t)place};
+    return file >= 0 && epoll_ctl(here.watch, EPOLL_CTL_ADD, file, &event) == 0;
+}
+
+static void begin_watch(int file)
+{
+    const int peers = here.node->peers;
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* two for each peer */
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    here.ends = allocate((size_t)peers + FIRST_PEER, sizeof *here.ends);
+    here.events = allocate((size_t)peers + FIRST_PEER, sizeof *here.events);
+    here.watch = epoll_create1(EPOLL_CLOEXEC);
+    here.ends[LAUNCHER] = end_of(here.node->launcher);
+    watch(file, INPUT, EPOLLIN);
+    watch(here.ends[LAUNCHER].fd, LAUNCHER, EPOLLIN | EPOLLET);
+    for (int i = 0; i < peers; i++) {
+        const struct peer *peer = &here.node->peer[i];
+        char path[64];
+        here.ends[FIRST_PEER + i] = end_of(peer->process);
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)peer->process, peer->pipe);
+        here.alive += watch(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), FIRST_PEER + i, EPOLLET);
+    }
+    here.whole = here.alive == here.node->ranks;
+}
+
+/* Returns the number of events, or a negative number. Linux lists them in the order in which they happened, each once,
+ * however late the keeper reads them. */
+static int read_events(int milliseconds)
+{
+    const int events = epoll_wait(here.watch, here.events, here.node->peers + FIRST_PEER, milliseconds);
+    here.input = false;
+    for (int i = 0; i < events; i++) {
+        const int place = (int)here.events[i].data.u32;
+        here.input |= place == INPUT;
+        here.launcher_ended |= place == LAUNCHER && here.alive > 0;
+        if (place < FIRST_PEER)
+            continue;
+        const struct peer *peer = &here.node->peer[place - FIRST_PEER];
+        here.alive--;
+        if (!peer->left && here.lost++ == 0)
+            here.first_lost = peer->rank;
+    }
+    return events;
 }
 
 void peers_adopt(int file)
@@ -260,47 +317,25 @@ bool peers_watch(int file, bool (*look)(void))
 {
     if (!here.node)
         return false; /* the caller waits */
-    const int peers = here.node->peers;
-    if (!here.ends) {
-        here.ends = allocate((size_t)peers + 2, sizeof *here.ends);
-        here.ends[0] = (struct pollfd){.fd = file, .events = POLLIN};
-        here.ends[1] = (struct pollfd){.fd = descriptor_of(here.node->launcher), .events = POLLIN};
-        for (int i = 0; i < peers; i++)
-            here.ends[2 + i] = (struct pollfd){.fd = descriptor_of(here.node->peer[i].process), .events = POLLIN};
-    }
-    for (;;) {
-        const int ready = poll(here.ends, (nfds_t)peers + 2, look ? PEERS_LOOK_MS : -1);
-        if (ready < 0) {
-            if (errno == EINTR)
-                continue;
-            return false; /* more peers than this process may have open files: the caller waits */
-        }
-        if (ready == 0) {
-            if (look && look())
-                return false;
-            continue; /* nothing ended, so no files of /proc are read while the processes measure */
-        }
-        if (peers_lost() != NO_PEER || peers_launcher_ended())
-            return true;
-        if (here.ends[0].revents)
-            return false;
-        for (int i = 0; i < peers; i++)
-            if (here.ends[2 + i].revents) /* it ended by itself, or at once with others */
-                here.ends[2 + i].fd = -1;
-    }
-}
-
-void peers_look(void)
-{
     if (!here.ends)
-        return;
-    poll(&here.ends[2], 1, LONGEST_END_MS);
-    poll(here.ends, (nfds_t)here.node->peers + 2, 0);
+        begin_watch(file);
+    for (;;) {
+        const int events = read_events(look ? PEERS_LOOK_MS : -1);
+        if (events < 0 && errno != EINTR)
+            return false; /* the caller waits */
+        if (events == 0 && look &&
+            look()) /* nothing ended, so no files of /proc are read while the processes measure */
+            return false;
+        if (here.lost > 0 || here.launcher_ended)
+            return true;
+        if (here.input)
+            return false;
+    }
 }
 
 bool peers_launcher_ended(void)
 {
-    return here.ends && here.ends[1].revents;
+    return here.launcher_ended;
 }
 
 const struct peer *peers_all(int *count)
@@ -328,7 +363,7 @@ static void send_signal(int place, int number)
 
 void peers_kill(int number)
 {
-    send_signal(2 + number, SIGKILL);
+    send_signal(FIRST_PEER + number, SIGKILL);
 }
 
 /* Whether these places of here.ends have ended, at the latest after this time. */
@@ -345,16 +380,19 @@ static bool await(int first, int count, int milliseconds)
 
 bool peers_await_ends(int milliseconds)
 {
-    return await(2, here.ends ? here.node->peers : 0, milliseconds);
+    const bool ended = await(FIRST_PEER, here.ends ? here.node->peers : 0, milliseconds);
+    if (here.ends)
+        read_events(0);
+    return ended;
 }
 
 bool peers_await_launcher(int milliseconds)
 {
-    return await(1, here.ends ? 1 : 0, milliseconds);
+    return await(LAUNCHER, here.ends ? 1 : 0, milliseconds);
 }
 
 void peers_signal_launcher(int number)
 {
     if (here.node && here.node->launches)
-        send_signal(1, number);
+        send_signal(LAUNCHER, number);
 }

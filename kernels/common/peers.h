@@ -15,6 +15,7 @@ enum { PLACE_BYTES = 160, UNKNOWN_OFFSET = -1, MOST_SOURCES = 6 };
 struct peer {
     pid_t process; /* 0: it does not share this memory */
     int rank;
+    int pipe; /* number of its file that closes when it ends */
     atomic_int left;
     atomic_long steps;           /* changes of its place; even while it only waits for others */
     atomic_long calls;           /* in this loop: accesses to files, counted now and then, or messages received */
@@ -60,8 +61,12 @@ void peers_progress(int64_t calls, int64_t offset);
 void peers_leave(void);
 
 /* The rank of the process of this node that is gone without peers_leave(), to a keeper also if it has only begun to
- * end; NO_PEER or SEVERAL_PEERS if it is not exactly one. Safe in a signal handler. */
+ * end; NO_PEER if there is none. Of several ones, the first to a keeper on whose node all processes of the run are,
+ * otherwise SEVERAL_PEERS. Safe in a signal handler. */
 int peers_lost(void);
+
+/* Keeper: more than one process of this node is gone in this way. */
+bool peers_several_lost(void);
 
 /* The shared memory for this process's keeper, negative if there is none. */
 int peers_file(void);
@@ -90,8 +95,6 @@ bool peers_await_launcher(int milliseconds);
 /* Keeper: sends it a signal if it is a launcher; a shell or script that started the run without one gets none. */
 void peers_signal_launcher(int number);
 
-/* Keeper: looks again when the first process of the node is ending, whose files are closed before it has ended. */
-void peers_look(void);
-
-/* Keeper: the process that started this node's first rank, which is the launcher or its daemon, has ended. */
+/* Keeper: the process that started this node's first rank, which is the launcher or its daemon, has ended before all
+ * processes of this node had. */
 bool peers_launcher_ended(void);

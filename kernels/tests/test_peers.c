@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A keeper with more peers than it may have open files waits instead of trying forever. It counts a peer that has begun
- * to end and has not ended. */
+/* A keeper with more peers than it may have open files waits instead of trying forever; only the hard limit counts. It
+ * counts a peer that has begun to end and has not ended. */
 #include <mpi.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,53 +9,54 @@
 #include "check.h"
 #include "peers.h"
 
-enum { LONGEST_SECONDS = 20 };
+enum { LONGEST_SECONDS = 20, TOO_FEW = 2 };
 
-static struct {
-    pthread_t main_thread;
-    pid_t keeper;
-    int write_end; /* of the keeper's input */
-} test;
+static int told[2];
 
-/* A process whose first thread has ended while another one runs has begun to end. */
-static void *outlive_main_thread(void *unused)
+static bool tell(void)
 {
-    int status;
-    (void)unused;
-    pthread_join(test.main_thread, NULL);
-    close(test.write_end);
-    CHECK(waitpid(test.keeper, &status, 0) == test.keeper && status == 0, "did not find a process that is ending");
-    exit(checks_status());
+    return write(told[1], "", 1) != 1;
 }
 
-static pid_t start_keeper(const int input[2])
+/* Its exit code is 0 if, with this limit of its open files, it finds the end of the peer or does not, as expected. */
+static pid_t start_keeper(const int input[2], int peer_file, const struct rlimit *limit, bool finds)
 {
     const pid_t keeper = fork();
     if (keeper != 0)
         return keeper;
     alarm(LONGEST_SECONDS);
     close(input[1]);
-    _exit(peers_watch(input[0], NULL) && peers_lost() == 0 ? 0 : 1);
+    close(peer_file);
+    setrlimit(RLIMIT_NOFILE, limit);
+    _exit((peers_watch(input[0], finds ? tell : NULL) && peers_lost() == 0) != finds);
+}
+
+static int exit_code(pid_t process)
+{
+    int status;
+    return waitpid(process, &status, 0) == process && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 int main(int argc, char **argv)
 {
-    int input[2] = {-1, -1};
-    struct rlimit limit = {0}, low = {.rlim_cur = 2};
-    pthread_t thread;
+    int input[2] = {-1, -1}, count;
+    char byte;
+    struct rlimit limit = {0};
     MPI_Init(&argc, &argv);
     peers_begin(0);
     peers_adopt(peers_file());
-    CHECK(peers_file() >= 0 && pipe(input) == 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0, "no memory, pipe or limit");
-    test.keeper = start_keeper(input);
-    low.rlim_max = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &low); /* the input, the launcher and this process are three */
-    alarm(LONGEST_SECONDS);
-    CHECK(!peers_watch(input[0], NULL), "found the end of a process that runs");
-    setrlimit(RLIMIT_NOFILE, &limit);
+    const int file = peers_all(&count)->pipe;
+    CHECK(peers_file() >= 0 && file >= 0 && pipe(input) == 0 && pipe(told) == 0 &&
+              getrlimit(RLIMIT_NOFILE, &limit) == 0,
+          "no memory, pipe or limit");
+    CHECK(file >= 1000, "the files of Hydra for 250 processes would close first");
+    const struct rlimit hard = {TOO_FEW, TOO_FEW}, soft = {TOO_FEW, limit.rlim_max};
+    CHECK(exit_code(start_keeper(input, file, &hard, false)) == 0, "found the end of a process that runs");
+    const pid_t keeper = start_keeper(input, file, &soft, true);
+    close(told[1]);
+    CHECK(read(told[0], &byte, 1) == 1, "no look");
+    close(file); /* as the kernel does when a process ends, before its other files */
+    CHECK(exit_code(keeper) == 0, "did not find a process that is ending");
     MPI_Finalize();
-    test.main_thread = pthread_self();
-    test.write_end = input[1];
-    CHECK(pthread_create(&thread, NULL, outlive_main_thread, NULL) == 0, "no thread");
-    pthread_exit(NULL);
+    return checks_status();
 }

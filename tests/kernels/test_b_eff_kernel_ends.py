@@ -8,15 +8,16 @@ import signal
 import socket
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from select import select
 
 import pytest
 from b_eff_runs import Kernel
 from builds import PATIENCE
 from file_systems import memory
-from kernel_runs import on_nodes, rank_processes, records, started, wait_until
+from kernel_runs import on_nodes, processes_in, rank_processes, records, started, wait_until
 from raw_log import read_log
 
 from coffeecup.postprocess.logs.reader import LogError
@@ -102,10 +103,13 @@ def test_a_disk_that_fills_up_ends_the_run_as_failed_without_a_score(kernel, tmp
             read_log(kernel.log)
 
 
+LONG = ("--memory-per-process", "16MiB", "--time-budget", "600")
+
+
 @contextmanager
 def in_mid_run(kernel):
     """A run of minutes, some measurements of which are in the log."""
-    with kernel.started(2, "--memory-per-process 16MiB --time-budget 600") as process:
+    with kernel.started(2, *LONG) as process:
         wait_until(lambda: process.poll() is not None or len(kernel.records()) > 20)
         assert process.poll() is None, process.communicate()
         yield process
@@ -128,28 +132,82 @@ def test_an_interrupted_run_closes_its_log_and_yields_no_score(kernel, target, n
         read_log(kernel.log)
 
 
+KILLED = "killed or crashed; see the output"
+FIRST_KILLED = "killed or crashed, the first of several processes to end; see the output"
+SEVERAL_KILLED = "several processes were killed or crashed; see the output"
+
+
+def end_of_failed(log):
+    """The log's last record, when the keeper has written it."""
+    wait_until(lambda: records(log)[-1]["record"] == "end")
+    end = records(log)[-1]
+    assert end["status"] == "failed"
+    with pytest.raises(LogError, match="killed or crashed"):
+        read_log(log)
+    return end
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_the_log_tells_which_rank_was_killed(kernel, rank):
-    """Open MPI's launcher then ends the other one by SIGTERM, MPICH's by SIGKILL, maybe before anyone has noticed."""
+    """Open MPI's launcher then ends the other one by SIGTERM, MPICH's by SIGKILL before anyone has noticed."""
     with in_mid_run(kernel) as process:
         os.kill(rank_processes("b_eff", kernel.log)[rank], signal.SIGKILL)
         process.communicate(timeout=PATIENCE)
         assert process.returncode != 0
         kernel.wait_until_no_process_is_left()
-    wait_until(lambda: kernel.records()[-1]["record"] == "end")
-    end = kernel.records()[-1]
-    assert end["status"] == "failed" and "killed or crashed" in end["reason"]
-    if kernel.mpi.name == "openmpi" or "rank" in end:
-        assert (end["rank"], end["host"]) == (rank, socket.gethostname())
-    with pytest.raises(LogError, match="killed or crashed"):
-        read_log(kernel.log)
+    end = end_of_failed(kernel.log)
+    assert (end["rank"], end["host"]) == (rank, socket.gethostname())
+    assert end["reason"].startswith(KILLED if kernel.mpi.name == "openmpi" else FIRST_KILLED)
+
+
+def kill_and_wait(pid):
+    """Until all its threads have ended. Its parent may not have noticed."""
+    ended = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    assert select([ended], [], [], PATIENCE)[0]
+    os.close(ended)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "victims", "reason", "rank"),
+    [
+        ([4], [3, 1, 0, 2], FIRST_KILLED, 3),
+        ([4], [1, 0, 2, 3, "launcher"], FIRST_KILLED, 1),
+        ([4], [1, 0, 2, "launcher", 3], SEVERAL_KILLED, None),
+        ([4], ["launcher", 3, 1, 0, 2], SEVERAL_KILLED, None),
+        ([2, 2], ["keeper", 1, 0, 2, 3], SEVERAL_KILLED, None),  # of the other node, which leaves no note
+    ],
+    ids=str,
+)
+def test_the_log_tells_which_rank_of_a_node_was_killed_first(mpich, tmp_path, nodes, victims, reason, rank):
+    """However late the keeper looks, which is stopped meanwhile. So is the launcher, or it would kill the others."""
+    log = tmp_path / "log.jsonl"
+    named = [(f"n{number}", processes) for number, processes in enumerate(nodes)]
+    command = on_nodes(mpich, named, "b_eff", *LONG, "--log", log)
+    with started(command, lambda: len(records(log)) > 20, env=mpich.environment, cwd=tmp_path) as process:
+        numbers = rank_processes("b_eff", log)
+        parents = {each.pid: each.parent for each in processes_in(tmp_path)}
+        keepers = {rank: pid for pid, parent in parents.items() for rank in numbers if numbers[rank] == parent}
+        assert sorted(keepers) == [0, 2][: len(nodes)]
+        numbers |= {"launcher": parents[numbers[0]], "keeper": keepers.get(2)}
+        stopped = [numbers["launcher"], *keepers.values()]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: all(") T " in Path(f"/proc/{pid}/stat").read_text() for pid in stopped))
+        for victim in victims:
+            kill_and_wait(numbers[victim])
+        for pid in stopped:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        process.wait(PATIENCE)
+        end = end_of_failed(log)
+    assert end["reason"].startswith(reason) and end.get("rank") == rank
 
 
 @pytest.mark.parametrize("rank", [2, 3])  # the first of the node, whose keeper ends after it, and another one
 def test_the_log_tells_which_rank_of_another_node_was_killed(openmpi, tmp_path, rank):
     log = tmp_path / "log.jsonl"
-    options = ("--memory-per-process", "16MiB", "--time-budget", "600", "--log", log)
-    command = on_nodes(openmpi, [("n0", 2), ("n1", 2)], "b_eff", *options)
+    command = on_nodes(openmpi, [("n0", 2), ("n1", 2)], "b_eff", *LONG, "--log", log)
     with started(command, lambda: len(records(log)) > 20, env=openmpi.environment) as process:
         process.send_signal(signal.SIGSTOP)  # or it ends the other process of the node before the keeper has looked
         os.kill(rank_processes("b_eff", log)[rank], signal.SIGKILL)
