@@ -88,7 +88,7 @@ def test_noise_names_nobody_and_hides_no_lost_packets(noise, nodes):
 @pytest.mark.skipif(missing() != "", reason=missing())
 def test_the_host_that_loses_packets_keeps_others_waiting_and_no_other_does(openmpi, tmp_path):
     """TCP sends the last packet again after 0.2 s. On a busy machine a run may name nobody (rates.py)."""
-    for log, losing in logs_with_loss(openmpi, tmp_path, TAIL_LOOP):
+    for log, losing in logs_with_loss(openmpi, tmp_path, 0.01, TAIL_LOOP):
         examined = examination(read_log(log))
         named = set(examined.tails.named)
         assert named <= losing

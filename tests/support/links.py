@@ -165,15 +165,15 @@ def across(made, mpirun, folder, eager, *command, cores=None):
     ]
 
 
-def logs_with_loss(openmpi, folder, longest_loop):
-    """Logs of up to RUNS runs of b_eff's matchings between four hosts, each with the hosts that lose a hundredth of
-    what they send: none in the first one."""
+def logs_with_loss(openmpi, folder, share, longest_loop):
+    """Logs of up to RUNS runs of b_eff's matchings between four hosts, each with the hosts that lose this share of what
+    they send: none in the first one."""
     options = "--patterns ping_pong --methods blocking --repetitions 1 --matchings 12 --memory-per-process 32MiB"
     options += f" --first-loop-length 1 --longest-loop {longest_loop}"
     for number in range(RUNS):
         with links(4, 10e6, 16 * 1024) as four:
             if number:
-                four.lose(2, 0.01)
+                four.lose(2, share)
             log = folder / f"{number}.jsonl"
             b_eff = (openmpi.bin / "b_eff", "--log", log, *options.split())
             command = across(four, openmpi.mpirun, folder, 2**20, *b_eff)
