@@ -34,6 +34,24 @@ def good(kernel_with):
     return [*kernel_with(averaged_log(ranks=2, nodes=1)), *TWO]
 
 
+@pytest.fixture
+def by_size(reframe, tmp_path, kernel_that):
+    """A function of records for each number of processes, which the kernel leaves: the session, and its cases by the
+    number of processes."""
+
+    def started(logs, *options):
+        for size, records in logs.items():
+            logs_made.write(tmp_path / f"{size}.jsonl", records)
+        kernel = kernel_that(f'cp {tmp_path}/$OMPI_COMM_WORLD_SIZE.jsonl "$log"')
+        config = configuration(tmp_path, {"env_vars": [*map(list, OPEN_MPI.items())], "extras": {"sizes": [*logs]}})
+        session = reframe("-r", "-n", "b_eff%", *kernel, *options, config=config)
+        found = {case["num_processes"]: case for case in session.cases}
+        assert found.keys() == logs.keys(), session.output
+        return session, found
+
+    return started
+
+
 def refused(session, says):
     """The only test case fails for this reason."""
     assert session.returncode == 1 and says in only_case(session)["fail_reason"]
@@ -95,7 +113,7 @@ HUNG |= {"place": "ring-1", "file": None, "messages": 2, "receives_from": [4], "
 STOPPED = "metrics: ['ping_pong_bandwidth', 'ping_pong_latency']; The run was stopped"
 
 
-def test_log_that_is_not_of_a_complete_run_fails(reframe, tmp_path, kernel_that):
+def test_log_that_is_not_of_a_complete_run_fails(by_size):
     bad = {  # by the number of processes
         2: (changed()[:-1], "sanity error"),
         3: (changed(3, status="failed", reason="a wrong byte"), "a wrong byte"),
@@ -105,13 +123,8 @@ def test_log_that_is_not_of_a_complete_run_fails(reframe, tmp_path, kernel_that)
         7: (changed(7, status="interrupted", reason="SIGTERM"), "SIGTERM"),
         8: (changed(status="hung", reason="no progress for 3 s", processes=[HUNG]), "; rank 5 on x7 is stopped (ring"),
     }
-    for size, (records, _) in bad.items():
-        logs_made.write(tmp_path / f"{size}.jsonl", records)
-    kernel = kernel_that(f'cp {tmp_path}/$OMPI_COMM_WORLD_SIZE.jsonl "$log"')
-    config = configuration(tmp_path, {"env_vars": [*map(list, OPEN_MPI.items())], "extras": {"sizes": [*bad]}})
-    session = reframe("-r", "-n", "b_eff%", *kernel, config=config)
-    found = {case["num_processes"]: case for case in session.cases}
-    assert session.returncode == 1 and found.keys() == bad.keys(), session.output
+    session, found = by_size({size: records for size, (records, _) in bad.items()})
+    assert session.returncode == 1
     for size, (_, complaint) in bad.items():
         assert (found[size]["result"], found[size]["fail_phase"]) == ("fail", "sanity")
         assert complaint in found[size]["fail_reason"]
@@ -175,42 +188,29 @@ def written(folder, entry, **replaced):
     return path
 
 
-@pytest.fixture
-def references(reframe, good, tmp_path):
-    """Runs the check against a reference file with one entry."""
-
-    return lambda entry, **replaced: reframe(
-        *good, *values(f"b_eff.reference_file={written(tmp_path, entry, **replaced)}")
-    )
-
-
-def test_result_within_its_reference_passes(references):
-    session = references({"b_eff": [1.0, -0.1, None, "MByte/s"]})
-    assert session.returncode == 0, session.output
-    case = only_case(session)
-    assert case["reference_status"] == "reference for some metrics"
-    assert case["perfvalues"]["local:default:b_eff"][1] == 1.0
-    assert len(case["reference_sha256"]) == 64
-
-
-def test_result_outside_its_reference_fails(references):
-    session = references({"b_eff": [1e9, -0.1, None, "MByte/s"], "ping_pong_latency": [1000, None, 0.1, "us"]})
-    refused(session, "b_eff=")
-    case = only_case(session)
-    assert case["fail_phase"] == "performance" and "ping_pong_latency" not in case["fail_reason"]
-
-
-def test_partition_may_be_an_expression_and_a_failure_may_be_expected(references):
-    """The number of processes is not: 2 is no part of 22."""
-    entry = {"b_eff": ["$xfail", "HPC-17", [1e9, -0.1, None, "MByte/s"]]}
+def test_result_is_compared_with_the_reference_of_its_partition_and_size(by_size, tmp_path):
+    """Within it, outside of it, and where a failure is expected. The partition may be an expression, the number of
+    processes is none: 2 is no part of 22."""
+    high = [1e9, -0.1, None, "MByte/s"]
+    entries = {
+        2: {"b_eff": [1.0, -0.1, None, "MByte/s"]},
+        3: {"b_eff": high, "ping_pong_latency": [1000, None, 0.1, "us"]},
+        5: {"b_eff": ["$xfail", "HPC-17", high]},
+    }
     other = {22: {"ping_pong_latency": [1e-9, None, 0.1, "us"]}}
-    places = {"$index": INDEX, "loc": other, "local:(def|x).*": {2: entry} | other}
-    session = references({}, b_eff=places)
-    assert session.returncode == 0, session.output
-    case = only_case(session)
-    assert case["perfvalues"]["local:default:b_eff"][1:] == [1e9, -0.1, None, "MByte/s", "xfail"]
-    assert case["reference_status"] == "reference for some metrics"
-    assert case["perfvalues"]["local:default:ping_pong_latency"][2:4] == [None, None]
+    places = {"$index": INDEX, "mad": other, "made:(p|x).*": entries | other}
+    logs = {size: averaged_log(ranks=size, nodes=1) for size in entries}
+    session, found = by_size(logs, *values(f"b_eff.reference_file={written(tmp_path, {}, b_eff=places)}"))
+    assert session.returncode == 1
+    assert [case["result"] for _, case in sorted(found.items())] == ["pass", "fail", "xfail"], session.output
+    assert {case["reference_status"] for case in found.values()} == {"reference for some metrics"}
+    assert {len(case["reference_sha256"]) for case in found.values()} == {64}
+    assert found[3]["fail_phase"] == "performance" and "b_eff=" in found[3]["fail_reason"]
+    assert "ping_pong_latency" not in found[3]["fail_reason"]
+    measured = {size: case["perfvalues"] for size, case in found.items()}
+    assert measured[2]["made:p0:b_eff"][1] == 1.0
+    assert measured[5]["made:p0:b_eff"][1:] == [*high, "xfail"]
+    assert [measured[size]["made:p0:ping_pong_latency"][2:4] for size in (2, 5)] == [[None, None]] * 2
 
 
 @pytest.mark.parametrize(

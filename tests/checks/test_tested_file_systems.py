@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 from builds import OPEN_MPI
-from check_runs import configuration, references, values
+from check_runs import configuration, only_case, references, values
 from logs_made_b_eff_io import b_eff_io_log
 from reframe.core.exceptions import PipelineError
 
@@ -68,11 +68,6 @@ def test_directory_that_is_given_takes_the_place_of_all(made, tmp_path):
     assert found == dict.fromkeys(CHECKS, everywhere)
 
 
-def test_one_file_system_can_be_selected(made, tmp_path):
-    found = ran_on(made("--dry-run", "-n", "^b_eff_io%.*file_system=home"), tmp_path)
-    assert found == {"b_eff_io": {("a", "home"): str(tmp_path / "home")}}
-
-
 def test_references_are_by_file_system(made, kernel, tmp_path):
     entry = lambda least: {2: {"b_eff_io": [least, 0.0, None, "MByte/s"]}}  # noqa: E731
     compared = references(tmp_path, "b_eff_io", {"made:a": {"scratch": entry(1e-6), "home": entry(1e12)}})
@@ -84,11 +79,12 @@ def test_references_are_by_file_system(made, kernel, tmp_path):
     assert names["b_eff_io %file_system=home %num_processes=2"] == "fail"
 
 
-def test_reference_file_without_the_file_system_is_refused(made, kernel, tmp_path):
+def test_one_file_system_is_selected_and_a_reference_file_without_it_is_refused(made, kernel, tmp_path):
     compared = references(tmp_path, "b_eff_io", {"$index": ["$partition", "num_processes"]})
     session = made(*kernel, "-n", "^b_eff_io.*file_system=scratch", *compared, "--system=made:a")
-    assert session.returncode == 1
-    assert "$index must be" in session.cases[0]["fail_reason"]
+    case = only_case(session)
+    assert session.returncode == 1 and case["file_system"] == "scratch"
+    assert "$index must be" in case["fail_reason"]
 
 
 @pytest.mark.parametrize(
