@@ -32,11 +32,18 @@ def b_eff(number, seed, factor=1.0, begin=0, **more):
     return case({"b_eff": (value, "MByte/s")}, **more)
 
 
-@pytest.fixture
-def broken(tmp_path):
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
     """A file system loses a fifth after 30 of 38 nights; the other one and the network do not."""
     made = each_night(38, lambda n: [*files(n, 1, 0.2), b_eff(n, 50), b_eff(n, 51, processes=4)])
-    return database(tmp_path / "results.db", made)
+    return database(tmp_path_factory.mktemp("broken") / "results.db", made)
+
+
+@pytest.fixture(scope="module")
+def event(broken):
+    """The name of its only event."""
+    [found] = json.loads(run("check-history", broken, "--json").stdout)["events"]
+    return found["event"]
 
 
 def lines_of(done, word):
@@ -121,10 +128,9 @@ def acknowledge(stored, file, event, until=TODAY + timedelta(days=7), **more):
 
 
 @pytest.fixture
-def known(broken, tmp_path):
+def known(broken, event, tmp_path):
     """The file after the event was acknowledged."""
-    [event] = json.loads(run("check-history", broken, "--json").stdout)["events"]
-    done = acknowledge(broken, tmp_path / "known.yaml", event["event"])
+    done = acknowledge(broken, tmp_path / "known.yaml", event)
     assert done.exit_code == 0, done.output
     return tmp_path / "known.yaml"
 
@@ -195,13 +201,12 @@ def test_an_event_that_spreads_alarms_again(known, tmp_path):
     assert done.exit_code == 1 and lines_of(done, "REGRESSION: benchmark=b_eff_io of local")
 
 
-def test_a_second_acknowledgement_keeps_the_text_of_the_file(broken, tmp_path):
+def test_a_second_acknowledgement_keeps_the_text_of_the_file(broken, event, tmp_path):
     """A file with a comment and without a line feed at its end."""
     file = tmp_path / "known.yaml"
     old = "- {kind: acknowledged, system: old, since: 2025-01-01, direction: worse, who: b, why: c, until: 2025-02-01}"
     file.write_text(f"# kept by the operators\n{old}")
-    [event] = json.loads(run("check-history", broken, "--json").stdout)["events"]
-    assert acknowledge(broken, file, event["event"]).exit_code == 0
+    assert acknowledge(broken, file, event).exit_code == 0
     assert file.read_text().startswith(f"# kept by the operators\n{old}\n- kind: acknowledged\n")
     assert len(yaml.safe_load(file.read_text())) == 2
 
@@ -214,9 +219,8 @@ def test_a_second_acknowledgement_keeps_the_text_of_the_file(broken, tmp_path):
         ({"who": " "}, "`who` must not be empty"),
     ],
 )
-def test_what_cannot_be_acknowledged_is_refused_and_nothing_is_written(broken, tmp_path, more, complaint):
-    [event] = json.loads(run("check-history", broken, "--json").stdout)["events"]
-    done = acknowledge(broken, tmp_path / "known.yaml", **{"event": event["event"]} | more)
+def test_what_cannot_be_acknowledged_is_refused_and_nothing_is_written(broken, event, tmp_path, more, complaint):
+    done = acknowledge(broken, tmp_path / "known.yaml", **{"event": event} | more)
     assert done.exit_code == 2 and complaint in said(done)
     assert not (tmp_path / "known.yaml").exists()
 

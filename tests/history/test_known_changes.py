@@ -4,6 +4,7 @@ sides of its limits."""
 
 import json
 from datetime import datetime, timedelta
+from functools import cache
 
 import pytest
 import yaml
@@ -24,14 +25,21 @@ def rates(number, name, factor=1.0, **more):
     return case(values, benchmark="b_eff_io", file_system=name, **more)
 
 
-def stored(tmp_path, scratch, home=1.0, count=38):
-    """Nights of two file systems, of which the factors apply from night CHANGED on."""
-    late = {"scratch": scratch, "home": home}
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A function of factors: nights of two file systems, of which the factors apply from night CHANGED on. They are
+    made once."""
 
-    def of_night(number):
-        return [rates(number, name, late[name] if number >= CHANGED else 1.0) for name in late]
+    @cache
+    def made(scratch, home=1.0, count=38):
+        late = {"scratch": scratch, "home": home}
 
-    return database(tmp_path / "results.db", each_night(count, of_night))
+        def of_night(number):
+            return [rates(number, name, late[name] if number >= CHANGED else 1.0) for name in late]
+
+        return database(tmp_path_factory.mktemp("nights") / "results.db", each_night(count, of_night))
+
+    return made
 
 
 def checked(source, tmp_path, *entries, command="check-history"):
@@ -59,8 +67,8 @@ def command(source, file, **options):
 # --- accepted ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_accepted_level_never_alarms_and_is_no_loss_on_the_pages(tmp_path):
-    source, file = stored(tmp_path, 0.8), tmp_path / "known.yaml"
+def test_an_accepted_level_never_alarms_and_is_no_loss_on_the_pages(stored, tmp_path):
+    source, file = stored(0.8), tmp_path / "known.yaml"
     [event] = json.loads(run("check-history", source, "--json").stdout)["events"]
     done = command(source, file, kind="accepted", event=event["event"])
     assert done.exit_code == 0 and done.output.startswith("accepted: file_system=scratch"), done.output
@@ -79,14 +87,14 @@ def test_an_accepted_level_never_alarms_and_is_no_loss_on_the_pages(tmp_path):
 
 
 @pytest.mark.parametrize(("at_most", "code"), [(0.19, 1), (0.23, 0)])
-def test_an_accepted_event_that_is_larger_alarms_and_says_so(tmp_path, at_most, code):
+def test_an_accepted_event_that_is_larger_alarms_and_says_so(stored, tmp_path, at_most, code):
     """A loss of 20 %, of which the noise of 2 % leaves 19 to 23."""
-    done, text = checked(stored(tmp_path, 0.8), tmp_path, accepted(at_most))
+    done, text = checked(stored(0.8), tmp_path, accepted(at_most))
     assert done == code and ("This is not what was accepted: worse by at most 19.0%" in text) is (code == 1)
 
 
-def test_a_small_accepted_event_may_grow_by_two_percent_of_its_level(tmp_path):
-    source, file = stored(tmp_path, 0.96, count=60), tmp_path / "known.yaml"
+def test_a_small_accepted_event_may_grow_by_two_percent_of_its_level(stored, tmp_path):
+    source, file = stored(0.96, count=60), tmp_path / "known.yaml"
     [event] = json.loads(run("check-history", source, "--json").stdout)["events"]
     assert command(source, file, kind="accepted", event=event["event"]).exit_code == 0
     [entry] = yaml.safe_load(file.read_text())
@@ -114,31 +122,31 @@ def test_a_loss_after_an_accepted_one_is_another_event(tmp_path):
         ("2026-02-01", "2026-02-03", False),
     ],
 )
-def test_an_expected_change_does_not_alarm_if_it_begins_in_its_window(tmp_path, begin, end, covered):
+def test_an_expected_change_does_not_alarm_if_it_begins_in_its_window(stored, tmp_path, begin, end, covered):
     entry = announced(begin=begin, end=end, where=PLACE)
-    code, text = checked(stored(tmp_path, 0.8), tmp_path, entry)
+    code, text = checked(stored(0.8), tmp_path, entry)
     assert code == (0 if covered else 1) and ("expected: file_system=scratch" in text) is covered
     assert ("Expected by operator: new disks" in text) is covered
 
 
 @pytest.mark.parametrize(("at_most", "code"), [(0.19, 1), (0.23, 0)])
-def test_an_expected_change_that_is_larger_alarms_and_says_so(tmp_path, at_most, code):
-    done, text = checked(stored(tmp_path, 0.8), tmp_path, announced(at_most=at_most, where=PLACE))
+def test_an_expected_change_that_is_larger_alarms_and_says_so(stored, tmp_path, at_most, code):
+    done, text = checked(stored(0.8), tmp_path, announced(at_most=at_most, where=PLACE))
     assert done == code and ("This is not what was expected: worse by at most 19.0%" in text) is (code == 1)
     assert "did not come" not in text
 
 
 @pytest.mark.parametrize(("direction", "factor", "code"), [("better", 0.8, 1), ("worse", 1.3, 0), ("better", 1.3, 0)])
-def test_a_change_in_the_other_direction_is_not_the_expected_one(tmp_path, direction, factor, code):
+def test_a_change_in_the_other_direction_is_not_the_expected_one(stored, tmp_path, direction, factor, code):
     entry = announced(direction, at_most=0.5, where=PLACE)
-    done, text = checked(stored(tmp_path, factor), tmp_path, entry)
+    done, text = checked(stored(factor), tmp_path, entry)
     other = (direction == "worse") is (factor > 1)
     assert done == code and (f"This is not what was expected: {direction}" in text) is other
     assert ("Expected by operator" in text) is not other and "did not come" not in text
 
 
-def test_a_change_that_spreads_beyond_the_expected_place_alarms_and_says_so(tmp_path):
-    done, text = checked(stored(tmp_path, 0.8, home=0.8), tmp_path, announced(where=PLACE))
+def test_a_change_that_spreads_beyond_the_expected_place_alarms_and_says_so(stored, tmp_path):
+    done, text = checked(stored(0.8, home=0.8), tmp_path, announced(where=PLACE))
     assert done == 1 and "REGRESSION: " in text
     assert "This is not what was expected" in text and "file_system scratch" in text
 
@@ -147,9 +155,9 @@ def test_a_change_that_spreads_beyond_the_expected_place_alarms_and_says_so(tmp_
     ("count", "said"),
     [(CHANGED, ""), (CHANGED + 1, "not seen yet"), (CHANGED + 4, "not seen yet"), (CHANGED + 5, "did not come")],
 )
-def test_an_expected_change_did_not_come_if_four_sessions_after_its_window_show_none(tmp_path, count, said):
+def test_an_expected_change_did_not_come_if_four_sessions_after_its_window_show_none(stored, tmp_path, count, said):
     """The window is the day of night CHANGED; four sessions make a level."""
-    done, text = checked(stored(tmp_path, 1.0, count=count), tmp_path, announced(where=PLACE))
+    done, text = checked(stored(1.0, count=count), tmp_path, announced(where=PLACE))
     lines = [line for line in text.splitlines() if "new disks" in line]
     assert done == 0 and len(lines) == bool(said) and all(said in line for line in lines)
 
@@ -172,14 +180,14 @@ def test_an_episode_is_no_expected_change(tmp_path):
     ],
     ids=["expected", "larger", "direction", "place", "time"],
 )
-def test_the_first_session_of_an_expected_change_is_not_suspected(tmp_path, entry, suspected):
+def test_the_first_session_of_an_expected_change_is_not_suspected(stored, tmp_path, entry, suspected):
     """So `--confirm` does not rerun it, and it does not alarm by that."""
-    done, text = checked(stored(tmp_path, 0.8, count=CHANGED + 1), tmp_path, entry)
+    done, text = checked(stored(0.8, count=CHANGED + 1), tmp_path, entry)
     assert done == 0 and ("suspected: " in text) is suspected
 
 
-def test_an_expected_change_of_a_place_that_nothing_measures_is_named(tmp_path):
-    done, text = checked(stored(tmp_path, 0.8), tmp_path, announced(where={"file_system": "scratsh"}))
+def test_an_expected_change_of_a_place_that_nothing_measures_is_named(stored, tmp_path):
+    done, text = checked(stored(0.8), tmp_path, announced(where={"file_system": "scratsh"}))
     assert done == 1 and "expected, but nothing measures this place: worse" in text
 
 
@@ -191,9 +199,10 @@ def pause(begin, end, **where):
     return {"kind": "maintenance"} | times | ({"where": where} if where else {}) | WHO
 
 
-def low_nights(tmp_path):
+@pytest.fixture
+def low_nights(stored):
     """The last four of 34 nights are low. Each session begins at 02:00; its two jobs end 60 and 61 s later."""
-    return stored(tmp_path, 0.6, home=0.6, count=34)
+    return stored(0.6, home=0.6, count=34)
 
 
 @pytest.mark.parametrize(
@@ -205,8 +214,8 @@ def low_nights(tmp_path):
         ("2026-01-31 02:01:02", "2026-02-03 02:00:00", 6),
     ],
 )
-def test_runs_that_overlap_maintenance_are_left_out(tmp_path, begin, end, left_out):
-    _, text = checked(low_nights(tmp_path), tmp_path, pause(begin, end))
+def test_runs_that_overlap_maintenance_are_left_out(low_nights, tmp_path, begin, end, left_out):
+    _, text = checked(low_nights, tmp_path, pause(begin, end))
     assert f"maintenance, {left_out} test runs left out: " in text
 
 
@@ -218,8 +227,8 @@ def test_runs_that_overlap_maintenance_are_left_out(tmp_path, begin, end, left_o
         ({"node": "x"}, 1, "maintenance of no test"),
     ],
 )
-def test_sessions_in_maintenance_enter_no_level(tmp_path, where, code, said):
-    done, text = checked(low_nights(tmp_path), tmp_path, pause("2026-01-31 02:00:00", "2026-02-03 02:00:00", **where))
+def test_sessions_in_maintenance_enter_no_level(low_nights, tmp_path, where, code, said):
+    done, text = checked(low_nights, tmp_path, pause("2026-01-31 02:00:00", "2026-02-03 02:00:00", **where))
     others = [line for line in text.splitlines() if "scratch" in line and not line.startswith("maintenance")]
     assert done == code and said in text and bool(others) is ("node" in where), text
 
@@ -239,8 +248,8 @@ def test_a_run_that_began_after_maintenance_counts(tmp_path, minutes, left_out):
 FAILED = case({}, benchmark="b_eff_io", file_system="scratch", partition="files", result="fail", fail_reason="down")
 
 
-@pytest.fixture(params=["failed", "absent"])
-def without(tmp_path, request):
+@pytest.fixture(scope="module", params=["failed", "absent"])
+def without(tmp_path_factory, request):
     """Scratch has no value in the last two of 20 nights: its test failed or did not run."""
 
     def cases(number):
@@ -249,7 +258,7 @@ def without(tmp_path, request):
             return [good, rates(number, "scratch", partition="files")]
         return [good, FAILED] if request.param == "failed" else [good]
 
-    return database(tmp_path / f"{request.param}.db", each_night(20, cases))
+    return database(tmp_path_factory.mktemp(request.param) / "results.db", each_night(20, cases))
 
 
 @pytest.mark.parametrize(
@@ -307,8 +316,8 @@ EXPECTED = {"kind": "expected", "begin": "2026-01-01", "end": "2026-01-01"}
 PAUSE = {"kind": "maintenance", "begin": "2026-01-01", "end": "2026-01-02"}
 
 
-def test_what_the_command_records_has_the_effect_that_it_states(tmp_path):
-    source, file = stored(tmp_path, 0.8), tmp_path / "known.yaml"
+def test_what_the_command_records_has_the_effect_that_it_states(stored, tmp_path):
+    source, file = stored(0.8), tmp_path / "known.yaml"
     times = {"begin": "2026-01-30", "end": "2026-01-31"}
     options = {"kind": "expected", "direction": "worse", "at-most": 0.25, "where": "file_system=scratch"}
     assert command(source, file, **times, **options).exit_code == 0
@@ -338,9 +347,9 @@ def test_what_the_command_records_has_the_effect_that_it_states(tmp_path):
     ],
     ids=str,
 )
-def test_options_that_make_no_entry_are_refused_and_nothing_is_written(tmp_path, options, complaint):
+def test_options_that_make_no_entry_are_refused_and_nothing_is_written(stored, tmp_path, options, complaint):
     file = tmp_path / "known.yaml"
-    done = command(stored(tmp_path, 0.8), file, **options)
+    done = command(stored(0.8), file, **options)
     assert done.exit_code == 2 and complaint in said(done), done.output
     assert not file.exists()
 
@@ -371,8 +380,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "complaint"), WRONG.values(), ids=WRONG)
-def test_a_wrong_entry_is_named_with_its_line_and_the_remedy(tmp_path, text, complaint):
+def test_a_wrong_entry_is_named_with_its_line_and_the_remedy(stored, tmp_path, text, complaint):
     file = tmp_path / "known.yaml"
     file.write_text(f"- {text}")
-    done = run("check-history", stored(tmp_path, 0.8), "--acknowledged", file)
+    done = run("check-history", stored(0.8), "--acknowledged", file)
     assert done.exit_code == 2 and complaint in said(done), done.output
