@@ -125,12 +125,15 @@ class Recorded:
     def resampled(self, seed: int) -> "list[Recorded]":
         """Records of other nights, drawn from these, each relative to its own medians: what the noise may be, as far as
         these nights tell it (bootstrap). Those with a median that is not positive have no relative noise."""
-        found = []
-        for nights in self.in_blocks((RESAMPLED, self.nights), seed):
-            tests = {key: (values[nights], count[nights]) for key, (values, count) in self.tests.items()}
-            if all((medians(values) > 0).all() for values, _ in tests.values()):
-                relative = {key: (values / medians(values), count) for key, (values, count) in tests.items()}
-                found.append(replace(self, tests=relative))
+        nights, found = self.in_blocks((RESAMPLED, self.nights), seed), []
+        middles = {key: medians(values[nights]) for key, (values, _) in self.tests.items()}
+        for number, chosen in enumerate(nights):
+            if all((middle[number] > 0).all() for middle in middles.values()):
+                tests = {
+                    key: (values[chosen] / middles[key][number], count[chosen])
+                    for key, (values, count) in self.tests.items()
+                }
+                found.append(replace(self, tests=tests))
         return found or [self]
 
 
@@ -181,8 +184,8 @@ def packed(rows: pd.DataFrame, clauses: tuple[str, ...], nights: list) -> tuple[
 
 
 def medians(values: np.ndarray) -> np.ndarray:
-    """Those of all runs (nights, runs, clauses) of each clause."""
-    return np.nanmedian(values, axis=(0, 1))
+    """Those of all runs (..., nights, runs, clauses) of each clause."""
+    return np.nanmedian(values, axis=(-3, -2))
 
 
 def read_noise(path: Path, tests: Sequence[Sequence[Clause]]) -> Recorded:

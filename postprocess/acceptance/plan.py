@@ -6,7 +6,8 @@ each other. The centre's risk is that of each clause, because a machine that is 
 
 Recorded nights are resampled before acceptances are drawn from them: the risks of a proposal are means over the noises
 that such a record may come from. Without this, and with a minimum, whose worst runs few records have, good machines
-fail several times as often as wanted (tests/evidence/bench_risk.py).
+fail several times as often as wanted (tests/evidence/bench_risk.py). Nights that the record missed stay unknown: a
+limit of runs that only quiet records keep selects those, and few weeks tell little of nights that depend on each other.
 """
 
 import math
@@ -17,7 +18,7 @@ import numpy as np
 
 from coffeecup.postprocess.acceptance.contract import Clause, Contract
 from coffeecup.postprocess.acceptance.evaluation import ROUNDING, too_wide
-from coffeecup.postprocess.acceptance.noise import by_runs
+from coffeecup.postprocess.acceptance.noise import by_runs, session_of_runs
 from coffeecup.postprocess.acceptance.risk import PERCENT, Assumed, Chance, simulation
 
 STATISTICS = {"median": np.median, "mean": np.mean}
@@ -68,14 +69,20 @@ class Plan:
         )
 
 
-def plan(contract: Contract, assumed: Assumed, wanted: Wanted, node_hours: Mapping[str, float]) -> Plan:
+def plan(
+    contract: Contract,
+    assumed: Assumed,
+    wanted: Wanted,
+    node_hours: Mapping[str, float],
+    percents: Sequence[float] = PERCENT,
+) -> Plan:
     """Proposes the fewest runs of each clause that keep the wanted risks in a noise. The proposals are judged by other
-    draws than those that chose them."""
+    draws than those that chose them, for machines that are so many percent better than the bounds or as `wanted`."""
     found = {
         one.clause.name: one for test in by_runs(contract.clauses) for one in of_test(test, contract, assumed, wanted)
     }
     proposals = tuple(found[clause.name] for clause in contract.clauses)
-    other, percents = replace(assumed, seed=assumed.seed + len(assumed.noises)), sorted({*PERCENT, -wanted.below})
+    other, percents = replace(assumed, seed=assumed.seed + len(assumed.noises)), sorted({*percents, -wanted.below})
     clauses = tuple(one.proposed for one in proposals if one.proposed)
     complete = len(clauses) == len(proposals)
     changed = replace(contract, clauses=clauses)
@@ -93,8 +100,9 @@ def of_test(test: Sequence[Clause], contract: Contract, assumed: Assumed, wanted
     """The proposals for clauses that the same runs decide: as many runs as the one that needs most."""
     supplier = sure(wanted.supplier / len(contract.clauses), assumed.draws)
     wanted = replace(wanted, centre=sure(wanted.centre, assumed.draws))
+    values = drawn(test, assumed, wanted.most_runs)
     for runs in range(1, wanted.most_runs + 1):
-        chosen = [clause_with(one, supplier, wanted) for one in drawn(test, assumed, runs)]
+        chosen = [clause_with(one, supplier, wanted) for one in first(runs, values, test)]
         if all(chosen):
             yield from (Proposal(clause, one) for clause, one in zip(test, chosen))
             return
@@ -108,7 +116,7 @@ def sure(risk: float, draws: int) -> float:
 
 def beyond_price(test: Sequence[Clause], assumed: Assumed, supplier: float, wanted: Wanted) -> Iterator[Proposal]:
     """The proposals for clauses of which one needs more than the most runs; the others get that number."""
-    most, far_more = drawn(test, assumed, wanted.most_runs), drawn(test, assumed, ANY_PRICE)
+    most, far_more = (first(runs, drawn(test, assumed, runs), test) for runs in (wanted.most_runs, ANY_PRICE))
     for clause, affordable, more in zip(test, most, far_more):
         chosen = clause_with(affordable, supplier, wanted)
         limits = (
@@ -143,16 +151,24 @@ class Runs:
         return sorted(possible, key=lambda statistic: statistic != self.clause.statistic)
 
 
-def drawn(test: Sequence[Clause], assumed: Assumed, runs: int) -> list[Runs]:
-    some = [replace(clause, repetitions=runs) for clause in test]
-    each = assumed.draws // len(assumed.noises)
+def drawn(test: Sequence[Clause], assumed: Assumed, most: int) -> np.ndarray:
+    """Values relative to the true ones (draws, sessions, runs of a session, clauses), enough for so many runs."""
+    sessions = assumed.sessions if assumed.noise.repeated else 1
+    each, inside = assumed.draws // len(assumed.noises), -(-most // sessions)
+    enough = [replace(clause, repetitions=inside * sessions) for clause in test]
     found = [
-        noise.draw([some], each, assumed.sessions, seed).values[0]
-        for seed, noise in enumerate(assumed.noises, assumed.seed)
+        noise.draw([enough], each, sessions, seed).values[0] for seed, noise in enumerate(assumed.noises, assumed.seed)
     ]
-    values = np.concatenate(found)
+    return np.concatenate(found).reshape(-1, sessions, inside, len(test))
+
+
+def first(runs: int, values: np.ndarray, test: Sequence[Clause]) -> list[Runs]:
+    """The first runs of what was drawn, so that numbers of runs are compared in the same acceptances."""
+    session = session_of_runs(runs, values.shape[1])
+    chosen = values[:, session, np.arange(runs) - np.searchsorted(session, session)]
     return [
-        Runs(clause, values[:, :, place], scattered(clause, values[:, :, place])) for place, clause in enumerate(some)
+        Runs(replace(clause, repetitions=runs), chosen[:, :, place], scattered(clause, chosen[:, :, place]))
+        for place, clause in enumerate(test)
     ]
 
 

@@ -77,8 +77,9 @@ def few(nights: int) -> Iterator[str]:
     if nights:
         yield (
             f"The noise is known from {counted(nights, 'night')} only: the risks are those in these nights, and a "
-            "proposal keeps the wanted ones on average over such records. The true ones can be anywhere in the "
-            "intervals, which more nights narrow."
+            "proposal keeps the wanted ones on average over such records if neighbouring nights hardly depend on each "
+            "other and nearly every record has a proposal. The true ones can be anywhere in the intervals, which more "
+            "nights narrow."
         )
 
 

@@ -20,7 +20,7 @@ from test_risk import NAIVE, agreed
 
 from coffeecup.postprocess.acceptance import evaluation
 from coffeecup.postprocess.acceptance.noise import NIGHT, RESAMPLED, Stated, recorded
-from coffeecup.postprocess.acceptance.plan import STATISTICS, Runs, Wanted, clause_with, drawn, plan, sure
+from coffeecup.postprocess.acceptance.plan import STATISTICS, Runs, Wanted, clause_with, drawn, first, plan, sure
 from coffeecup.postprocess.acceptance.risk import Assumed
 from coffeecup.postprocess.reports.risks import passed_of
 
@@ -80,7 +80,7 @@ def test_what_the_nights_may_have_missed_is_part_of_the_risk():
     mean has the variance 10 (4/20 0.2^2 + 2/20 0.4^2) / 20^2. The mean of 1000 runs of one record adds hardly any."""
     noise = nights_of(*[1.0] * 4, 0.8, 0.8, *[1.0] * 8, 1.2, 1.2, *[1.0] * 4)
     for of, variance in ((noise, 0.0006), (Stated(0.0), 0.0)):
-        [runs] = drawn([NAIVE], Assumed(of, draws=1000), 1000)
+        [runs] = first(1000, drawn([NAIVE], Assumed(of, draws=1000), 1000), [NAIVE])
         assert runs.values.shape == (1000, 1000)
         assert runs.values.mean(axis=1).std() == pytest.approx(variance**0.5, rel=0.3)
 
@@ -151,6 +151,26 @@ def test_the_guard_band_is_the_smallest_one_in_tenths_up_to_half_of_the_bound(sh
 def test_two_standard_errors_are_kept_but_at_most_half_of_the_risk(risk, draws, expected):
     """The standard error of 0.05 in 1900 draws is 0.005."""
     assert sure(risk, draws) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("runs", "sessions"), [(2, [0, 1]), (4, [0, 0, 1, 2]), (7, [0, 0, 0, 1, 1, 2, 2])])
+def test_fewer_runs_are_divided_among_all_sessions(runs, sessions):
+    """Of three sessions with three runs each: as equally many of each as possible, the first ones of each. All values
+    differ, so none is taken twice."""
+    values = np.arange(9.0).reshape(1, 3, 3, 1)
+    [found] = first(runs, values, [NAIVE])
+    assert found.clause.repetitions == runs
+    assert [int(value) // 3 for value in found.values[0]] == sessions
+    assert found.values[0].tolist() == [3 * at + sessions[:place].count(at) for place, at in enumerate(sessions)]
+
+
+@pytest.mark.parametrize(("sessions", "inside"), [(1, 7), (3, 3), (9, 1)])
+def test_enough_runs_of_each_session_are_drawn(sessions, inside):
+    """Runs of a session share its deviation, which is all that differs here."""
+    values = drawn([NAIVE], Assumed(Stated(0.0, 0.05), sessions=sessions, draws=500), 7)
+    assert values.shape == (500, sessions, inside, 1)
+    assert (values == values[:, :, :1]).all()
+    assert len(np.unique(values)) == 500 * sessions
 
 
 class Chosen(Stated):

@@ -21,7 +21,8 @@ goals:
   settings         real answers of `coffeecup compare`, known delays and equal arms (bench_settings.py), for hours on
                    a machine that does nothing else
   risk             `coffeecup accept risk` for the contracts in docs/contracts: the stated risks are those observed, and
-                   those of 90 nights have intervals that cover (bench_risk.py)
+                   those of 90 nights have intervals that cover; proposals of `accept plan` keep the wanted risks in
+                   the mean, or within the stated uncertainty where few records have one (bench_risk.py)
   nodes            slow nodes found and named falsely, on made-up machines (bench_nodes.py) and on machines that
                    SimGrid simulates (bench_simulated_nodes.py)
   hangs            runs that hang for a known reason, in each part of b_eff: what their logs name (bench_hangs.py)
