@@ -25,8 +25,8 @@ OfServers = Mapping[str, Mapping[str, float]]  # name of an access to the second
 
 def examination(run: Run, measured: Mapping[str, Accesses]) -> Examination:
     """The nodes of a run from their times in accesses, by what these are (nodes.WRITES and so on)."""
-    tables = {kind: table(accesses) for kind, accesses in measured.items()}
-    if len(run.hosts) >= FEWEST and all(times.empty for times in tables.values()):
+    tables = {kind: table(accesses) for kind, accesses in measured.items() if any(accesses.values())}
+    if len(run.hosts) >= FEWEST and not tables:
         return nodes.not_examined(f"No access of its own kept the processes of three nodes busy for {SHORTEST:g} s")
     return nodes.examination([host.name for host in run.hosts], tables, kinds=nodes.kinds(run))
 

@@ -4,6 +4,7 @@ to agree in them."""
 
 import itertools
 from collections.abc import Iterator
+from operator import lt, mul
 from typing import Annotated
 
 from msgspec import Meta
@@ -31,21 +32,17 @@ class Histogram(Part):
 
 def problems_of_histogram(found: Histogram, calls: int, relative_error: float, record: Record) -> Iterator[Problem]:
     """A histogram of `calls` calls, which is in `record`: the first rule that it breaks, since others rely on it."""
-    bins = list(zip(found.from_seconds, found.to_seconds, found.bin_calls))
-    counted = len(found.from_seconds) == len(found.to_seconds) == len(found.bin_calls)
-    first, last, ticks = bins[0], bins[-1], NANOSECONDS * found.calls
-    least = max(sum(low * count for low, _, count in bins), found.calls * found.shortest_seconds) - ticks
-    most = min(sum(high * count for _, high, count in bins), found.calls * found.longest_seconds) + ticks
+    low, high, of_bins = found.from_seconds, found.to_seconds, found.bin_calls
+    counted, ticks = len(low) == len(high) == len(of_bins), NANOSECONDS * found.calls
+    least = max(sum(map(mul, low, of_bins)), found.calls * found.shortest_seconds) - ticks
+    most = min(sum(map(mul, high, of_bins)), found.calls * found.longest_seconds) + ticks
+    wide = relative_error * (1 + CLOCK_TOLERANCE)
     kept = {
-        "latency_calls": counted and sum(found.bin_calls) == found.calls == calls,
-        "bins": all(low < high for low, high, _ in bins)
-        and all(one[1] <= other[0] * (1 + ROUNDING) for one, other in itertools.pairwise(bins)),
-        "bin_widths": all(
-            high - low <= max((high + low) * relative_error * (1 + CLOCK_TOLERANCE), NANOSECONDS)
-            for low, high, _ in bins
-        ),
-        "extremes": first[0] - NANOSECONDS <= found.shortest_seconds <= first[1] + NANOSECONDS
-        and last[0] - NANOSECONDS <= found.longest_seconds <= last[1] + NANOSECONDS
+        "latency_calls": counted and sum(of_bins) == found.calls == calls,
+        "bins": all(map(lt, low, high)) and all(end <= begin * (1 + ROUNDING) for end, begin in zip(high, low[1:])),
+        "bin_widths": all(b - a <= NANOSECONDS or b - a <= (a + b) * wide for a, b in zip(low, high)),
+        "extremes": low[0] - NANOSECONDS <= found.shortest_seconds <= high[0] + NANOSECONDS
+        and low[-1] - NANOSECONDS <= found.longest_seconds <= high[-1] + NANOSECONDS
         and found.shortest_seconds <= found.longest_seconds,
         "latency_sum": least * (1 - CLOCK_TOLERANCE) <= found.sum_seconds <= most * (1 + CLOCK_TOLERANCE),
     }

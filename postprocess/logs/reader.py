@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import repeat
+from operator import ne
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
@@ -164,9 +166,9 @@ def split_lines(path: Path, data: bytes) -> tuple[list[bytes], bytes]:
     record.
     """
     lines = data.split(b"\n")
-    for number, line in enumerate(lines, 1):
-        if len(line) > LONGEST_LINE:
-            raise LogError(path, f"line {number}: longer than any record, {size(LONGEST_LINE)}; {COPY_AGAIN}", "size")
+    if (longest := max(map(len, lines))) > LONGEST_LINE:
+        number = [*map(len, lines)].index(longest) + 1
+        raise LogError(path, f"line {number}: longer than any record, {size(LONGEST_LINE)}; {COPY_AGAIN}", "size")
     last = lines.pop()
     never_a_log = not lines and not last.startswith(b"{")
     if last and (never_a_log or is_json(last)):
@@ -291,14 +293,14 @@ def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[Record])
     """A repeated key would let one line hold two values. A line has at least as many colons as keys. If all fields are
     required and it has exactly as many, none was repeated; only the other lines are parsed again."""
     keys = {kind: 1 + len(kind.__struct_fields__) for kind in set(map(type, records)) if all_required(kind)}
-    for number, (line, record) in enumerate(zip(lines, records), 1):
-        if line.count(b":") != keys.get(type(record)):
-            try:
-                json.loads(line, object_pairs_hook=unique_keys)
-            except KeyError as error:
-                raise LogError(
-                    path, f"line {number}: the key {error.args[0]!r:.80} occurs twice; {COPY_AGAIN}", "keys"
-                ) from None
+    colons, fewest = map(bytes.count, lines, repeat(b":")), map(keys.get, map(type, records))
+    for number in (number for number, different in enumerate(map(ne, colons, fewest)) if different):
+        try:
+            json.loads(lines[number], object_pairs_hook=unique_keys)
+        except KeyError as error:
+            raise LogError(
+                path, f"line {number + 1}: the key {error.args[0]!r:.80} occurs twice; {COPY_AGAIN}", "keys"
+            ) from None
 
 
 def refuse_other_options(path: Path, run: Run, known: set[str]) -> None:

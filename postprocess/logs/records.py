@@ -33,7 +33,10 @@ Cores = Annotated[int, Meta(ge=1, le=10**7)]
 Seconds = Annotated[float, Meta(ge=0, le=1e7)]
 PositiveSeconds = Annotated[float, Meta(gt=0, le=1e7)]
 ProcessorSeconds = Annotated[float, Meta(ge=0, le=1e15)]
-Name = Annotated[str, matching("[a-z0-9][a-z0-9_-]{0,63}")]
+NAME = matching("[a-z0-9][a-z0-9_-]{0,63}")
+Name = Annotated[str, NAME]
+# A Name of the plan in thousands of records: the rules compare it with the plan, so the pattern is only in the schema.
+PlannedName = Annotated[str, Meta(max_length=64, extra_json_schema={"pattern": NAME.pattern})]
 Text = Annotated[str, Meta(max_length=2**16)]
 CoreSet = Annotated[str, Meta(max_length=2**15), matching("([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?")]
 Scalar = Text | Annotated[float, Meta(ge=-1e300, le=1e300)] | int | bool | None

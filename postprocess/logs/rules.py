@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from coffeecup.postprocess.logs.counter_kinds import KINDS
 from coffeecup.postprocess.logs.counter_records import Counters
@@ -82,6 +84,8 @@ class Rules:
 
 def broken(record: Record, kept: Mapping[str, object]) -> Iterator[Problem]:
     """The rules that a record does not keep; `kept` has the name of each, and whether the record keeps it."""
+    if all(kept.values()):  # as nearly always
+        return iter(())
     return ((name, record) for name, keeps in kept.items() if not keeps)
 
 
@@ -285,23 +289,24 @@ def problems_of_reads(check: DataCheck, read_bytes: int, fewest: int, most: int)
         )
 
 
-class Expected(NamedTuple):
+class Expected(Struct, frozen=True, gc=False):  # logs have many of them
     """A record that the plan requires: its class, what was measured by the names in `kind.key`, and other fields whose
     values follow from the rest of the log."""
 
     kind: type[Record]
     key: tuple
-    fields: Mapping[str, object] = {}
+    fields: Mapping[str, object] | None = None
 
 
 def problems_of_records(log: Log, expected: Iterable[Expected], *kinds: type[Record]) -> Iterator[Problem]:
     """The records of these kinds are those that are expected, in this order. Stops at the first one that is missing or
     not expected, so a large plan costs no memory."""
+    keys = {kind: key_getter(kind) for kind in kinds}
     for record, wanted in zip_longest(by_sequence(log, *kinds), expected):
         if record is None:
             yield "order", f"{in_words(wanted.kind, wanted.key)} was planned but not measured; {RUN_AGAIN}"
             return
-        if wanted is None or (type(record), key_of(record)) != wanted[:2]:
+        if wanted is None or type(record) is not wanted.kind or keys[wanted.kind](record) != wanted.key:
             belongs = f"where {in_words(wanted.kind, wanted.key)} belongs" if wanted else "which was not planned"
             yield (
                 "order",
@@ -323,14 +328,15 @@ def problems_of_fields(record: Record, planned: Mapping[str, object], part: Any 
 
 
 @cache
-def key_getter(kind: type[Record]) -> Callable[[Record], Any]:
-    return attrgetter(*kind.key) if kind.key else lambda record: ()
+def key_getter(kind: type[Record]) -> Callable[[Record], tuple]:
+    if len(kind.key) > 1:
+        return attrgetter(*kind.key)
+    return lambda record: tuple(getattr(record, name) for name in kind.key)
 
 
 def key_of(record: Record) -> tuple:
     """What was measured, by the names in `key` of its class."""
-    key = key_getter(type(record))(record)
-    return key if len(record.key) != 1 else (key,)
+    return key_getter(type(record))(record)
 
 
 def where(record: Record) -> str:

@@ -80,8 +80,7 @@ def expected_loops(kind: type[Loop], methods: list[str], at: tuple, budget: Budg
     """The loops of a pattern at one length, or those that a budget leaves."""
     if budget:
         yield Expected(Budget, at, {"loops": budget.loops})
-    for method in budget.methods if budget else methods:
-        yield Expected(kind, (*at, method))
+    yield from [Expected(kind, (*at, method)) for method in (budget.methods if budget else methods)]
 
 
 def latency_methods(pattern: Pattern) -> list[str]:

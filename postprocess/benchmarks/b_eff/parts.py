@@ -39,6 +39,6 @@ def views(log: "Log[Plan]") -> list[View]:
     return next(filter(None, (door.views(log) for door in doors().values())), [View(log)])
 
 
-def checks(view: View, best: "pd.Series") -> list[Check]:
+def checks(view: View, table: "pd.DataFrame") -> list[Check]:
     """What each optional part compares with a limit, in the order of the folders."""
-    return [check for door in doors().values() for check in door.checks(view, best)]
+    return [check for door in doors().values() for check in door.checks(view, table)]

@@ -12,7 +12,6 @@ from coffeecup.postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, 
 from coffeecup.postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
 from coffeecup.postprocess.benchmarks.b_eff.parts import checks, doors, views
 from coffeecup.postprocess.benchmarks.b_eff.records import Budget, DataCheck, Measurement, Plan, PlannedLoops, Stop
-from coffeecup.postprocess.benchmarks.b_eff.reduction import best_bandwidth
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.placement import number_stated
 from coffeecup.postprocess.logs.reader import Log
@@ -201,7 +200,7 @@ def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
 
 def of_checks(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     for view in views(log):
-        for check in checks(view, best_bandwidth(table[table["view"] == view.suffix])):
+        for check in checks(view, table[table["view"] == view.suffix]):
             if check.doubtful:
                 yield check.key, check.sentence
 

@@ -14,6 +14,7 @@ from coffeecup.postprocess.logs.records import (
     Count,
     Name,
     Part,
+    PlannedName,
     PositiveBytes,
     PositiveSeconds,
     Processes,
@@ -110,8 +111,8 @@ class Loop(Record):
     fixed_length: ClassVar[int | None] = None
 
     repetition: Annotated[Repetition, FROM_ONE]
-    pattern: Annotated[Name, WHICH]
-    method: Annotated[Name, WHICH]
+    pattern: Annotated[PlannedName, WHICH]
+    method: Annotated[PlannedName, WHICH]
     message_bytes: Annotated[PositiveBytes, WHICH]
     loop_length: Annotated[Count, about("exchanges in the timed loop")]
     elapsed_seconds: Annotated[PositiveSeconds, about("the loop's time on the slowest process")]

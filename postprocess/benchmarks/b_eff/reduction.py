@@ -57,9 +57,7 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     `refusals` reports them.
     """
     return table_of(
-        rows_of(number, view.log, Measurement).assign(view=view.suffix)
-        for number, log in enumerate(logs)
-        for view in views(log)
+        rows_of(number, view.log, Measurement, view.suffix) for number, log in enumerate(logs) for view in views(log)
     )
 
 
@@ -81,10 +79,10 @@ def table_of(rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
     )
 
 
-def rows_of(number: int, log: Log[PlannedLoops], kind: type[Loop]) -> pd.DataFrame:
-    """A row per loop of a kind in one log, or in its view, in the order of measuring."""
+def rows_of(number: int, log: Log[PlannedLoops], kind: type[Loop], suffix: str = "") -> pd.DataFrame:
+    """A row per loop of a kind in one log, or in its view with this suffix, in the order of measuring."""
     places = {pattern.name: place for place, pattern in enumerate(log.plan.patterns)}
-    averaged_methods = {method.name for method in log.plan.methods if method.averaged}
+    averaged_methods = [method.name for method in log.plan.methods if method.averaged]
     records = [record for record in log.all(kind) if record.pattern in places]
     planned = np.array([places[record.pattern] for record in records], dtype=np.int64)
 
@@ -94,14 +92,18 @@ def rows_of(number: int, log: Log[PlannedLoops], kind: type[Loop]) -> pd.DataFra
     def of_pattern(field: str, kind: type) -> np.ndarray:
         return np.array([getattr(pattern, field) for pattern in log.plan.patterns], dtype=kind)[planned]
 
-    method = column("method", object)
+    def name_of_pattern(field: str) -> pd.Categorical:
+        names = pd.Categorical([getattr(pattern, field) for pattern in log.plan.patterns])
+        return names[planned].remove_unused_categories()
+
+    method = pd.Categorical([*map(attrgetter("method"), records)])
     return pd.DataFrame(
         {
             "log": number,
-            "group": of_pattern("group", object),
-            "pattern": of_pattern("name", object),
+            "group": name_of_pattern("group"),
+            "pattern": name_of_pattern("name"),
             "method": method,
-            "averaged": of_pattern("averaged", bool) & np.isin(method.astype(str), list(averaged_methods)),
+            "averaged": of_pattern("averaged", bool) & method.isin(averaged_methods),
             "message_bytes": column("message_bytes", np.int64),
             "messages_per_exchange": of_pattern("messages_per_exchange", np.int64),
             "random_patterns": log.plan.random_patterns,
@@ -111,6 +113,7 @@ def rows_of(number: int, log: Log[PlannedLoops], kind: type[Loop]) -> pd.DataFra
             "elapsed_seconds": column("elapsed_seconds", float),
             "fastest_seconds": column("fastest_seconds", float),
             "slowest_message_seconds": column("slowest_message_seconds", float),
+            "view": pd.Categorical([suffix]).repeat(len(records)),
         }
     )
 
@@ -129,15 +132,18 @@ def best_bandwidth(table: pd.DataFrame, column: str | list[str] = "bandwidth") -
     Raises ValueError where a log lacks one of the 6 ring and 30 random patterns (or as many as its plan takes, column
     `random_patterns`), or a pattern one of its 21 lengths: a mean over fewer is not b_eff.
     """
-    by = ["log", "group", "pattern", "message_bytes"]
-    columns = [column] if isinstance(column, str) else column
-    best = table.loc[table["averaged"], [*by, *columns]].groupby(by, observed=True)[column].max()
+    best = best_of(table[table["averaged"]], column)
     lengths = best.groupby(level=["log", "group", "pattern"], observed=True).size()
     patterns = lengths.groupby(level=["log", "group"], observed=True).size()
     wanted = patterns_wanted(table)
     if (lengths != LENGTHS).any() or len(patterns) != len(wanted) or (patterns.reindex(wanted.index) != wanted).any():
         raise ValueError(f"b_eff takes {PATTERNS_AVERAGED} patterns of {LENGTHS} message lengths from every log")
     return best
+
+
+def best_of(rows: pd.DataFrame, column: str | list[str] = "bandwidth") -> Any:
+    """best_bandwidth of these rows of a measurement_table, without any demand on them."""
+    return rows.groupby(["log", "group", "pattern", "message_bytes"], observed=True)[column].max()
 
 
 def patterns_wanted(table: pd.DataFrame) -> pd.Series:
@@ -204,6 +210,7 @@ def latency_table(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     short = table[(table["message_bytes"] == 1) & (table["averaged"] | (table["group"] == "ping_pong"))]
     columns = ["log", "group", "pattern", "messages_per_exchange", "processes", "loop_length", "elapsed_seconds"]
     own = pd.concat([rows_of(number, logs[number], Latency)[columns] for number in table["log"].unique()])
+    own = own.astype({"group": object, "pattern": object})
     with_own = pd.MultiIndex.from_frame(own[["log", "pattern"]])
     without = ~pd.MultiIndex.from_frame(short[["log", "pattern"]].astype({"pattern": object})).isin(with_own)
     loops = pd.concat([own, short.loc[without, columns].astype({"group": object, "pattern": object})])

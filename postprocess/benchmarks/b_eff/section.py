@@ -73,7 +73,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "groups": {
             f"placement{view.suffix}": groups(own) | {"meaning": meaning_of_ratio(view.log)} for view, own in best
         },
-        "inside": [f"{check.sentence}." for view, own in best for check in checks(view, own)],
+        "inside": [f"{check.sentence}." for view, rows, _ in split for check in checks(view, rows)],
         "methods": [method for method in METHODS if method in {method.name for method in log.plan.methods}],
         "grids": [row | {"view": view.name} for view, rows, _ in split for row in grids(view.log, rows)],
         "patterns": [row | {"view": view.name} for view, rows, _ in split for row in patterns(view.log, rows)],

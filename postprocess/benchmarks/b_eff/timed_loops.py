@@ -19,15 +19,16 @@ def problems_of_timed(log: Log[PlannedLoops], kinds: Kinds) -> Iterator[Problem]
     for kind in kinds:
         fixed = kind.fixed_length and min(kind.fixed_length, longest)
         for loop in log.all(kind):
-            fewest, most = bounds[loop.pattern]
-            message = loop.slowest_message_seconds / loop.elapsed_seconds
-            kept = {
-                "shortest": fixed == 1 or loop.elapsed_seconds >= SHORTEST_SECONDS,
-                "fastest": loop.fastest_seconds <= loop.elapsed_seconds,
-                "slowest_message": message * most >= 1 - ROUNDING and message * fewest <= 1 + ROUNDING,
-                "loop_length": loop.loop_length <= longest and loop.loop_length == (fixed or loop.loop_length),
-            }
-            yield from broken(loop, kept)
+            (fewest, most), elapsed, length = bounds[loop.pattern], loop.elapsed_seconds, loop.loop_length
+            message = loop.slowest_message_seconds / elapsed
+            if elapsed < SHORTEST_SECONDS and fixed != 1:
+                yield "shortest", loop
+            if loop.fastest_seconds > elapsed:
+                yield "fastest", loop
+            if message * most < 1 - ROUNDING or message * fewest > 1 + ROUNDING:
+                yield "slowest_message", loop
+            if length > longest or length != (fixed or length):
+                yield "loop_length", loop
 
 
 def messages_of_process(pattern: Pattern) -> tuple[int, int]:

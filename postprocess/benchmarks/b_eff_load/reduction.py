@@ -31,7 +31,7 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
         for loop in log.all(Loaded)
         if loop.pattern in names
     ]
-    table = table_of(rows_of(number, log, Loaded).assign(view="") for number, log in enumerate(logs))
+    table = table_of(rows_of(number, log, Loaded) for number, log in enumerate(logs))
     return pd.concat([pd.DataFrame(phases, columns=["phase", "load"]).astype({"load": "category"}), table], axis=1)
 
 

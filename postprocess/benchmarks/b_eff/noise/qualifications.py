@@ -10,7 +10,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks.b_eff.definition import ONE_RING
 from coffeecup.postprocess.benchmarks.b_eff.doors import Check, View
 from coffeecup.postprocess.benchmarks.b_eff.records import Pattern, Plan
-from coffeecup.postprocess.benchmarks.b_eff.reduction import pattern_bandwidth
+from coffeecup.postprocess.benchmarks.b_eff.reduction import best_of, pattern_bandwidth
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, digits
 
@@ -51,17 +51,17 @@ def same_messages(patterns: list[Pattern]) -> list[str]:
     return [name for name, of_pattern in sizes.items() if of_pattern == largest] if count > 1 else []
 
 
-def noise(log: Log[Plan], best: pd.Series) -> Noise | None:
-    """Of one kind of memory; a simulation has none."""
+def noise(log: Log[Plan], table: pd.DataFrame) -> Noise | None:
+    """Of a view by its rows of a measurement_table; a simulation has none."""
     same = same_messages(log.plan.patterns)
     if not same or log.run.simulated:
         return None
-    means = pattern_bandwidth(best).droplevel(["log", "group"]).loc[same]
+    means = pattern_bandwidth(best_of(table[table["averaged"] & table["pattern"].isin(same)]))
     averaged = sum(pattern.averaged for pattern in log.plan.patterns)
     return Noise(log.run.ranks, len(same), averaged, float(means.min()), float(means.max()))
 
 
-def checks(view: View, best: pd.Series) -> Iterator[Check]:
+def checks(view: View, table: pd.DataFrame) -> Iterator[Check]:
     """Whether patterns that are the same messages differ by more than the limit; nothing without such patterns."""
-    if found := noise(view.log, best):
+    if found := noise(view.log, table):
         yield Check("noisy", found.sentence, found.high > SAME_AGREE * found.low)

@@ -10,7 +10,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks.b_eff.doors import Check, View
 from coffeecup.postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan
-from coffeecup.postprocess.benchmarks.b_eff.reduction import b_eff_at_l_max
+from coffeecup.postprocess.benchmarks.b_eff.reduction import b_eff_at_l_max, best_of
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
 from coffeecup.postprocess.show.words import digits
@@ -47,17 +47,18 @@ class Band:
         )
 
 
-def band(log: Log[Plan], best: pd.Series) -> Band | None:
-    """Of a run in memory of the host of one node; the best repetition's copies."""
+def band(log: Log[Plan], table: pd.DataFrame) -> Band | None:
+    """Of a run in memory of the host of one node, by its rows of a measurement_table; the best repetition's copies."""
     copies = [record.copied_bytes / record.seconds[0] / MBYTE for record in log.all(MemoryCopy)]
     if not copies or len(log.run.hosts) > 1:
         return None
-    return Band(float(b_eff_at_l_max(best).iloc[0]) / log.run.ranks, max(copies))
+    longest = table[table["averaged"] & (table["message_bytes"] == log.plan.l_max_bytes)]
+    return Band(float(b_eff_at_l_max(best_of(longest)).iloc[0]) / log.run.ranks, max(copies))
 
 
-def checks(view: View, best: pd.Series) -> Iterator[Check]:
+def checks(view: View, table: pd.DataFrame) -> Iterator[Check]:
     """Copies are in memory of the host, whose metrics have no suffix."""
-    if not view.suffix and (found := band(view.log, best)):
+    if not view.suffix and (found := band(view.log, table)):
         yield Check("slower_than_copies", found.sentence, found.messages < found.lowest)
 
 
