@@ -27,6 +27,7 @@ PROVES_NOTHING = "## What a log alone cannot prove"
 FEW_NODES = 4  # have fewer matchings than requested
 # Records that the system or the run may lack.
 MAY_LACK = {"activity", "layout", "overlap"}
+OPTIONAL = {"root", "topology", "processor", "system"}  # of hosts: keys that are written only if they have a value
 WORDS = {
     "ended_by": ("time", "count", "space", "overrun"),
     "form": ("standard", "quick", "top-clusters"),
@@ -198,7 +199,7 @@ class Mutator:
         if path[-2:-1] == ("hints",):
             return None
         del container[key]
-        return not is_free(path, self.free) or isinstance(container, dict)
+        return not is_free(path, self.free) or (isinstance(container, dict) and key not in OPTIONAL)
 
     def add(self, container, _key, _old, path):
         if not isinstance(container, dict) or path[-2:-1] in (("options",), ("hints",), ("environment",), ("values",)):
