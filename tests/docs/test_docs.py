@@ -58,7 +58,7 @@ def test_browser_shows_all_formulas_without_a_network(site, tmp_path):
     assert {page.stem for page, number in formulas.items() if number} >= {"b_eff", "b_eff_io", "ftio", "priomark"}
     for page, number in formulas.items():
         if number:
-            shown, _, _ = browse(page, tmp_path, "--dump-dom", "--virtual-time-budget=10000")
+            shown, _, _ = browse(page, tmp_path, "--dump-dom", "--virtual-time-budget=60000")
             assert (shown.count("<mjx-container"), shown.count("<mjx-merror")) == (number, 0), page.name
 
 
