@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See counters.h. The events of floating-point operations differ between processors, and there is no portable
  * interface. The tables below follow the vendors' manuals, and each counter must first count a loop of known length
- * correctly. */
+ * correctly.
+ *
+ * The system reads and sets a counter whenever a process waits. In some virtual machines each of that is a call of the
+ * hypervisor: a counter can make a wait longer by half a millisecond, more than the I/O that FTIO measures. */
 #include "counters.h"
 
 #include <errno.h>
@@ -13,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -20,11 +24,15 @@
 #endif
 
 #include "agreement.h"
+#include "clock.h"
 #include "fail.h"
 #include "memory.h"
 #include "record.h"
 
-enum { MOST_EVENTS = 4, REASON_LENGTH = 160, KNOWN_ADDITIONS = 1000000 };
+enum { MOST_EVENTS = 4, REASON_LENGTH = 160, KNOWN_ADDITIONS = 1000000, WAITS = 20 };
+
+/* A processor of its own takes 1 to 3 us for the counters, a fast device 50 us and more for a request. */
+static const double most_seconds_per_wait = 10e-6;
 
 struct event {
     uint32_t type;
@@ -155,6 +163,33 @@ static void check_plausibility(struct set *set, int64_t least, int64_t most)
                  (long long)set->counted, (long long)least, (long long)most);
 }
 
+/* What others do lengthens some of the waits, the counter each of them. */
+static double shortest_wait(void)
+{
+    double shortest = 1;
+    for (int w = 0; w < WAITS; w++) {
+        const double start = now_seconds();
+        nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
+        const double seconds = now_seconds() - start;
+        shortest = seconds < shortest ? seconds : shortest;
+    }
+    return shortest;
+}
+
+static void check_cost(struct set *set)
+{
+    if (set->reason[0])
+        return;
+    const double without = shortest_wait();
+    start_set(set);
+    const double cost = shortest_wait() - without;
+    stop_set(set);
+    if (cost > most_seconds_per_wait)
+        snprintf(set->reason, sizeof set->reason,
+                 "the counter makes each wait of a process %.0f us longer, at most %.0f are permitted", 1e6 * cost,
+                 1e6 * most_seconds_per_wait);
+}
+
 /* The sum requires the counter on every process; the reason is that of the lowest rank without it. */
 static void agree_on_set(struct set *set)
 {
@@ -173,8 +208,10 @@ struct counters *counters_open(void)
     check_plausibility(&counters->set[COUNTER_CYCLES], KNOWN_ADDITIONS / 8, INT64_C(100) * KNOWN_ADDITIONS);
     check_plausibility(&counters->set[COUNTER_FLOPS], KNOWN_ADDITIONS - KNOWN_ADDITIONS / 50,
                        KNOWN_ADDITIONS + KNOWN_ADDITIONS / 50);
-    for (int c = 0; c < COUNTERS; c++)
+    for (int c = 0; c < COUNTERS; c++) {
+        check_cost(&counters->set[c]);
         agree_on_set(&counters->set[c]);
+    }
     return counters;
 }
 

@@ -10,8 +10,8 @@ enum counter { COUNTER_CYCLES, COUNTER_FLOPS, COUNTERS };
 
 struct counters;
 
-/* A counter that cannot be opened on every process, or that miscounts a loop of known length, is left out with a
- * reason. Collective. */
+/* A counter that cannot be opened on every process, that miscounts a loop of known length, or that makes a process wait
+ * longer, is left out with a reason. Collective. */
 struct counters *counters_open(void);
 void counters_close(struct counters *counters);
 
