@@ -323,8 +323,8 @@ bool peers_watch(int file, bool (*look)(void))
         const int events = read_events(look ? PEERS_LOOK_MS : -1);
         if (events < 0 && errno != EINTR)
             return false; /* the caller waits */
-        if (events == 0 && look &&
-            look()) /* nothing ended, so no files of /proc are read while the processes measure */
+        /* nothing ended: no files of /proc are read while the processes measure */
+        if (events == 0 && look && look())
             return false;
         if (here.lost > 0 || here.launcher_ended)
             return true;

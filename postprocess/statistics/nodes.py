@@ -24,7 +24,7 @@ BURSTS = 1 / 200  # of the units of a run: so many times are fast by a disturban
 VARIED = -2 * log(0.9)  # the largest effect by half of which a unit is fast, where effects differ between units
 UNSURE = 1 / 64  # probability that a suspect which is slow in half of its rounds is confirmed
 FEWEST = 3  # nodes of a kind: fewer are no peers of each other
-ROUNDS, PASSES = 4, 8  # both settle earlier
+ROUNDS, PASSES = 4, 8  # at most: both settle earlier as a rule
 TOO_MANY, SOME_PARTNERS = "too many", "some partners"
 UNIT, CONDITION, FIRST, SECOND, SECONDS = COLUMNS = ["unit", "condition", "first", "second", "seconds"]
 
@@ -81,9 +81,11 @@ def effects(
     pairs["time"] -= medians(pairs["time"], pairs[CONDITION])
     effect, of_kind = np.zeros(nodes), np.array([""] * nodes if kinds is None else kinds)
     for _ in range(ROUNDS):
-        units = of_units(pairs, effect)
-        effect = fitted(*by_node(units, nodes), of_kind)
-        effect -= np.nanmedian(effect)
+        before = effect
+        effect = fitted(*by_node(of_units(pairs, before), nodes), of_kind)
+        effect = effect - np.nanmedian(effect)
+        if np.array_equal(effect, before, equal_nan=True):
+            break
     return judged(effect, of_units(pairs, effect), of_kind, (false_suspicion, exceeding), VARIED if varied else inf)
 
 
@@ -149,9 +151,12 @@ def fitted(values: np.ndarray, partners: np.ndarray, kinds: np.ndarray) -> np.nd
     effect = np.full(len(values), nan)
     effect[known] = np.nanquantile(values[known], MOST_FAST, axis=1)
     for _ in range(PASSES):
+        before = effect.copy()
         own = np.where(own_units(effect, values, partners, kinds), values, nan)
         there = np.isfinite(own).any(axis=1)
         effect[there] = np.nanmedian(own[there], axis=1)
+        if np.array_equal(effect, before, equal_nan=True):
+            break
     return effect
 
 
