@@ -2,6 +2,7 @@
 """The one way from a log to its score, for every benchmark: read, check, reduce, qualify."""
 
 import gc
+import math
 import os
 import re
 from collections import ChainMap
@@ -25,7 +26,7 @@ from coffeecup.postprocess.logs.records import Record
 from coffeecup.postprocess.logs.rules import EDITED, Problem, where
 
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")  # of Markdown, in texts for the documentation
-LOGS_AT_ONCE = 16
+FEWEST_AT_ONCE, MOST_AT_ONCE = 16, 64  # logs: a table costs the same for many as for few, but all are in memory
 LOGS_WORTH_A_POOL = 48
 
 
@@ -45,8 +46,10 @@ def score_log(path) -> Score:
 def score_logs(paths: Iterable) -> list[Score | LogError]:
     """A score for each log, or the error that says why there is none; in the order of the paths."""
     paths = [Path(path) for path in paths]
-    chunks = [paths[start : start + LOGS_AT_ONCE] for start in range(0, len(paths), LOGS_AT_ONCE)]
-    workers = min(len(os.sched_getaffinity(0)), len(chunks))
+    cores = len(os.sched_getaffinity(0))
+    at_once = sorted((FEWEST_AT_ONCE, math.ceil(len(paths) / cores), MOST_AT_ONCE))[1]
+    chunks = [paths[start : start + at_once] for start in range(0, len(paths), at_once)]
+    workers = min(cores, len(chunks))
     if len(paths) < LOGS_WORTH_A_POOL or workers < 2:
         return [score for chunk in chunks for score in results_of(chunk)]
     # Records hold no cycles, and the garbage collector would walk through millions of them again and again.

@@ -218,7 +218,7 @@ def test_a_pool_of_processes_scores_as_one_does(tmp_path, monkeypatch):
     paths = [*made, tmp_path / "none.jsonl"]
     alone = score_logs(paths)
     monkeypatch.setattr("coffeecup.postprocess.benchmarks.scoring.LOGS_WORTH_A_POOL", 1)
-    monkeypatch.setattr("coffeecup.postprocess.benchmarks.scoring.LOGS_AT_ONCE", 1)
+    monkeypatch.setattr("coffeecup.postprocess.benchmarks.scoring.FEWEST_AT_ONCE", 1)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     pooled = score_logs(paths)
     assert pooled[:2] == alone[:2] and str(pooled[2]) == str(alone[2])
