@@ -146,12 +146,16 @@ static void open_file(struct priomark_file *file, bool create) { (void)file, (vo
 static void read_block(struct priomark_file *file, char *d, int64_t b, int64_t o) { (void)file, (void)d, (void)b, (void)o; }
 static void write_block(struct priomark_file *file, const char *d, int64_t b, int64_t o) { (void)file, (void)d, (void)b, (void)o; }
 static void nothing(struct priomark_file *file) { (void)file; }
+static inline void stage(struct priomark_file *file, enum priomark_operation o, char *d, int64_t b) { (void)file, (void)o, (void)d, (void)b; }
+static inline void start(struct priomark_file *file, enum priomark_operation o, char *d, int64_t b, int64_t at) { stage(file, o, d, b + at); }
+static inline bool done(struct priomark_file *file) { return file; }
 static const char *why_not(void) { return WHY_NOT; }
 const struct priomark_interface priomark_interface = {.version = VERSION, .name = "small", .summary = "nothing",
     .open = open_file, .read = read_block, .write = write_block, .sync = SYNC, .close = nothing, .finish = FINISH,
-    .why_not = why_not};
+    STAGED .why_not = why_not};
 """  # noqa: E501
-VALID = {"VERSION": "6", "SYNC": "nothing", "FINISH": "0", "WHY_NOT": "0"}
+STAGED = ".stage = stage, .start = start, .done = done,"
+VALID = {"VERSION": "6", "SYNC": "nothing", "FINISH": "0", "STAGED": "", "WHY_NOT": "0"}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +164,7 @@ VALID = {"VERSION": "6", "SYNC": "nothing", "FINISH": "0", "WHY_NOT": "0"}
         ({"VERSION": "1"}, "built for version 1 of priomark_interface.h, this program has 6; rebuild it"),
         ({"SYNC": "0"}, "its table lacks a summary, open, read, write, sync or close"),
         ({"FINISH": "nothing"}, "only some of start, done and finish"),
+        ({"STAGED": STAGED, "FINISH": "nothing"}, "stage and start, of which it can have only one"),
         ({"WHY_NOT": '"no device"'}, "cannot be used: no device"),
     ],
 )

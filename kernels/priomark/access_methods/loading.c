@@ -39,6 +39,8 @@ static const char *fault_of(const struct priomark_interface *interface, const ch
         return "its table lacks a summary, open, read, write, sync or close";
     if (!interface->start != !interface->done || !interface->start != !interface->finish)
         return "its table has only some of start, done and finish";
+    if (interface->stage && interface->start)
+        return "its table has stage and start, of which it can have only one";
     if ((unsigned)interface->figure > PRIOMARK_LATENCY)
         return "its table has an unknown figure";
     return NULL;
