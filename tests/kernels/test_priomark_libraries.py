@@ -107,6 +107,7 @@ def test_chunks_and_the_place_of_data_are_those_of_the_hints(openmpi, tmp_path, 
         ("chunks=1MiB", "no loaded interface has the hint 'chunks'"),
         ("chunk", "'chunk' does not begin with NAME=SIZE"),
         ("alignment=1MiB chunk=x", "'chunk=x' does not begin with NAME=SIZE"),
+        ("alignment=4KiB,alignment=1MiB", "'alignment' is given twice"),
     ],
 )
 def test_hint_that_nothing_uses_is_refused_with_its_line(openmpi, tmp_path, hints, said):

@@ -55,6 +55,20 @@ static bool has_hint(const struct interfaces *interfaces, const char *name)
     return false;
 }
 
+static const struct hint *given(const struct interfaces *interfaces, const char *name)
+{
+    for (int i = 0; i < interfaces->hints; i++)
+        if (strcmp(interfaces->hint[i].name, name) == 0)
+            return &interfaces->hint[i];
+    return NULL;
+}
+
+int64_t interface_hint(const struct interfaces *interfaces, const char *name)
+{
+    const struct hint *hint = given(interfaces, name);
+    return hint ? hint->value : 0;
+}
+
 const char *interface_hints(struct interfaces *interfaces, const char *text)
 {
     static char problem[256];
@@ -68,6 +82,10 @@ const char *interface_hints(struct interfaces *interfaces, const char *text)
             (hint->value = parse_size(size)) < 0) {
             snprintf(problem, sizeof problem, "hints: '%.80s' does not begin with NAME=SIZE, such as \"chunk=1MiB\"",
                      at);
+            return problem;
+        }
+        if (given(interfaces, hint->name)) {
+            snprintf(problem, sizeof problem, "hints: '%.40s' is given twice; remove one of them", hint->name);
             return problem;
         }
         if (!has_hint(interfaces, hint->name)) {
@@ -141,14 +159,6 @@ static void load(struct loaded *loaded, const char *directory, const char *name,
     loaded->interface = dlsym(library, "priomark_interface");
     explain(loaded, loaded->interface ? fault_of(loaded->interface, name) : "it defines no priomark_interface", reason,
             reason_bytes);
-}
-
-int64_t interface_hint(const struct interfaces *interfaces, const char *name)
-{
-    for (int i = 0; i < interfaces->hints; i++)
-        if (strcmp(interfaces->hint[i].name, name) == 0)
-            return interfaces->hint[i].value;
-    return 0;
 }
 
 const struct priomark_interface *interface_load(struct interfaces *interfaces, const char *name, char *reason,
