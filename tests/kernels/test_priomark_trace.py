@@ -95,12 +95,12 @@ def test_replay_counts_what_the_program_moved_and_differs_nowhere(openmpi, recor
 def test_processes_of_a_pipeline_are_replayed_side_by_side(openmpi, recorder, tmp_path):
     folder = folder_with_input(tmp_path / "work")
     script = "cat input | sort > sorted; head -c 500 sorted | cat > first"
-    record(recorder, ["bash", "-c", script], folder, tmp_path / "traces")
-    done, _ = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)
+    record(recorder, ["bash", "-c", script], folder, tmp_path / "traces [1]*")
+    done, _ = replay(openmpi, tmp_path, tmp_path / "traces [1]*", ranks=2)
     assert done.returncode == 2
     wanted = int(re.search(r"(\d+) processes were recorded: run \d+ or a multiple of it, not 2", done.stderr)[1])
     assert wanted == 4  # cat, sort, head, cat: the shells move nothing
-    done, records = replay(openmpi, tmp_path, tmp_path / "traces", ranks=4)
+    done, records = replay(openmpi, tmp_path, tmp_path / "traces [1]*", ranks=4)
     assert done.returncode == 0, done.stderr
     assert measurement(records)["read_bytes"] >= 122_000
 
@@ -174,6 +174,11 @@ def test_recording_without_data_is_refused(serial, tmp_path, name, said):
     (tmp_path / "none").mkdir()
     done, records = replay(serial, tmp_path, tmp_path / name)
     assert done.returncode == 2 and not records and said in done.stderr
+
+
+def test_workload_without_its_recording_is_refused(serial, tmp_path):
+    done = run(serial, tmp_path, "trace = { think_time = true; };", 1)
+    assert done.returncode == 2 and "workload.cfg:1: trace: the key 'recording' is missing" in done.stderr
 
 
 def built_reader(program, *flags):

@@ -32,15 +32,20 @@ struct share {
 /* The traces: the file itself, or *.trace of the directory, sorted by name. */
 static glob_t find_traces(const struct priomark *run)
 {
-    const char *place = priomark_text(run, "recording", 0);
-    char pattern[PATH_MAX];
+    const char *place = priomark_count(run, "recording") ? priomark_text(run, "recording", 0) : NULL;
+    char pattern[2 * PATH_MAX + sizeof "/*.trace"];
+    size_t length = 0;
     struct stat status;
     glob_t names = {0};
+    if (!place)
+        priomark_refuse(run, "recording", "the key 'recording' is missing; name the directory of a recording");
     if (stat(place, &status) != 0)
         priomark_refuse(run, "recording", "'%.200s' does not exist", place);
-    snprintf(pattern, sizeof pattern, S_ISDIR(status.st_mode) ? "%s/*.trace" : "%s", place);
-    /* The name of a file is used literally. */
-    if (glob(pattern, S_ISDIR(status.st_mode) ? 0 : GLOB_NOCHECK | GLOB_NOESCAPE, NULL, &names) != 0)
+    for (const char *at = place; *at; pattern[length++] = *at++) /* the name is used literally */
+        if (strchr("*?[\\", *at))
+            pattern[length++] = '\\';
+    snprintf(pattern + length, sizeof pattern - length, "%s", S_ISDIR(status.st_mode) ? "/*.trace" : "");
+    if (glob(pattern, 0, NULL, &names) != 0)
         priomark_refuse(run, "recording",
                         "'%.200s' contains no *.trace; record a program into it (docs/priomark_recording.md)", place);
     return names;
