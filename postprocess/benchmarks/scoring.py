@@ -7,9 +7,7 @@ import os
 import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
@@ -24,6 +22,7 @@ from coffeecup.postprocess.logs.energy import energy_metrics, of_energy
 from coffeecup.postprocess.logs.reader import Log, LogError
 from coffeecup.postprocess.logs.records import Record
 from coffeecup.postprocess.logs.rules import EDITED, Problem, where
+from coffeecup.postprocess.logs.workers import workers
 
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")  # of Markdown, in texts for the documentation
 FEWEST_AT_ONCE, MOST_AT_ONCE = 16, 64  # logs: a table costs the same for many as for few, but all are in memory
@@ -49,11 +48,11 @@ def score_logs(paths: Iterable) -> list[Score | LogError]:
     cores = len(os.sched_getaffinity(0))
     at_once = sorted((FEWEST_AT_ONCE, math.ceil(len(paths) / cores), MOST_AT_ONCE))[1]
     chunks = [paths[start : start + at_once] for start in range(0, len(paths), at_once)]
-    workers = min(cores, len(chunks))
-    if len(paths) < LOGS_WORTH_A_POOL or workers < 2:
+    count = min(cores, len(chunks))
+    if len(paths) < LOGS_WORTH_A_POOL or count < 2:
         return [score for chunk in chunks for score in results_of(chunk)]
     # Records hold no cycles, and the garbage collector would walk through millions of them again and again.
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=gc.disable) as pool:
+    with workers(count, first=gc.disable) as pool:
         return [score for scores in pool.map(results_of, chunks) for score in scores]
 
 

@@ -4,15 +4,14 @@ own."""
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coffeecup.postprocess.logs.paths import regular
 from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.logs.workers import workers
 from coffeecup.postprocess.show.words import size
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def read(paths: list[Path], traced: bool = False) -> Iterator[DarshanLog | LogEr
     """Each log, on request with its trace, or why it cannot be read."""
     pool = None
     for path in paths:
-        pool = pool or ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        pool = pool or workers(1)
         try:
             if regular(path).stat().st_size > LARGEST:
                 yield LogError(path, f"larger than {size(LARGEST)}; this is no log of Darshan")
