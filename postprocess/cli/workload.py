@@ -77,7 +77,7 @@ def replay(
                 folder = Path(whole_or_nothing, "replay")
                 folder.mkdir()
                 for name, text in made.files(output.resolve()).items():
-                    (folder / name).write_text(text, encoding="utf-8")
+                    (folder / name).write_text(text, "utf-8", "surrogateescape")  # names may be no UTF-8
                 folder.rename(output)
         typer.echo(f"wrote {printable(str(output))}", err=True)
         print_result(as_json, made.content, made.shown)

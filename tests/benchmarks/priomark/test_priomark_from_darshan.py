@@ -242,7 +242,8 @@ def test_files_beside_the_measured_ones_do_not_count(tmp_path, monkeypatch):
 
 
 def test_logs_that_cannot_be_compared_are_refused_in_a_line_each(tmp_path):
-    said_of = bad_logs(tmp_path)
+    said_of = bad_logs(tmp_path) | {"folder": "cannot be read: Is a directory"}
+    (tmp_path / "folder.darshan").mkdir()
     good_log = LOGS / f"{IOR}.darshan"
     for name, message in said_of.items():
         for pair in ((tmp_path / f"{name}.darshan", good_log), (good_log, tmp_path / f"{name}.darshan")):
@@ -270,6 +271,15 @@ def test_the_kernel_replays_the_requests_of_a_trace(openmpi, tmp_path, name):
     assert tuple(found[key] for key in ("read_calls", "write_calls", "read_bytes", "written_bytes")) == counted
     score = json.loads(run("score", tmp_path / "log.jsonl", "--json").stdout)
     assert "differing" not in json.dumps(score)
+
+
+def test_names_of_logs_and_folders_may_be_any_bytes(tmp_path):
+    log, folder = tmp_path / "ü\udcff.darshan", tmp_path / "ö\udcff"
+    log.write_bytes((LOGS / f"{IOR}.darshan").read_bytes())
+    assert run("workload", "replay", log, "-o", folder).exit_code == 0
+    text = (folder / "replay.cfg").read_text(errors="surrogateescape")
+    assert f"trace of {log.name}" in text and f'recording = "{folder}"' in text
+    assert converted(tmp_path, tmp_path)["processes"] == 4
 
 
 def traced(*rows, **counters):

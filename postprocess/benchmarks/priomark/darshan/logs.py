@@ -40,11 +40,12 @@ class DarshanLog:
 
 
 def read_here(path: Path, traced: bool = False) -> DarshanLog:
-    """Reads a log in this process. Raises what PyDarshan raises, and ValueError for missing records."""
+    """Reads a log in this process. Raises OSError, what PyDarshan raises, and ValueError for missing records."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where the library prints
     import darshan
 
-    report = darshan.DarshanReport(str(path), read_all=False)
+    with path.open("rb") as file:  # PyDarshan does not state why it cannot open a file
+        report = darshan.DarshanReport(f"/proc/self/fd/{file.fileno()}", read_all=False)
     report.read_name_records()
     tables = {}
     for module, prefix in PREFIXES.items():

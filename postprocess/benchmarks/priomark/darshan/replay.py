@@ -45,7 +45,7 @@ class Replay:
         """The texts of the files of the folder of a recording, with the workload that replays it."""
         lines = (
             f"# Made from a Darshan log; run it on {counted(len(self.traces), 'process')}.",
-            f"description = {dumps('from the trace of ' + self.log.name)};",
+            f"description = {dumps('from the trace of ' + self.log.name, ensure_ascii=False)};",
             f"trace = {{ recording = {dumps(str(folder), ensure_ascii=False)}; }};",
         )
         return self.traces | {"replay.cfg": "".join(f"{line}\n" for line in lines)}
