@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "record.h"
 
 enum { MESSAGE_LENGTH = 1024, MOST_NAMES = 64, OWN_OPTIONS = 2 /* --help, --version */ };
 enum { MISSING_VALUE = ':', UNKNOWN_OPTION = '?' }; /* as getopt_long() returns them */
@@ -307,8 +308,7 @@ static json_t *value_json(const struct option_row *row)
         return list_json(row);
     if (row->kind != OPTION_TEXT && row->kind != OPTION_INPUT)
         return json_integer(*row->number);
-    json_t *value = json_string(*row->text);
-    return value ? value : json_string("(not UTF-8)");
+    return text_json(*row->text);
 }
 
 json_t *options_json(const struct option_row *rows)

@@ -164,6 +164,10 @@ static void log_has_every_option_in_effect(void)
     parse("");
     json_t *unset = options_json(rows);
     CHECK(json_is_null(json_object_get(unset, "size")), "a size of 0 is an unset one");
+    parse("--text a\xff");
+    json_t *other = options_json(rows);
+    CHECK(strcmp(json_string_value(json_object_get(other, "text")), "a?") == 0, "as in all records of the log");
+    json_decref(other);
     json_decref(unset);
     json_decref(expected);
     json_decref(options);
