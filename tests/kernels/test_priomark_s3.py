@@ -141,10 +141,17 @@ def test_killed_process_leaves_no_object_and_no_upload(openmpi, server, tmp_path
     wait_until(lambda: not server.left() and not leftovers(tmp_path))
 
 
-def test_endpoint_with_a_user_is_refused_because_the_log_states_it(openmpi, tmp_path):
-    environment = ENVIRONMENT | {"AWS_ENDPOINT_URL": "http://me:password@localhost"}
+@pytest.mark.parametrize(
+    ("endpoint", "said"),
+    [
+        ("http://me:password@localhost", "AWS_ENDPOINT_URL contains a user"),  # which the log would state
+        ("http://localhost:9000/", "AWS_ENDPOINT_URL ends with '/'; remove it"),  # requests would be for //cup/...
+    ],
+)
+def test_endpoint_with_a_user_or_a_slash_at_its_end_is_refused(openmpi, tmp_path, endpoint, said):
+    environment = ENVIRONMENT | {"AWS_ENDPOINT_URL": endpoint}
     done = run(openmpi, tmp_path, SMALL.format("write"), 1, env=environment)
-    assert done.returncode == 2 and "AWS_ENDPOINT_URL contains a user" in error(done)
+    assert done.returncode == 2 and said in error(done)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of an S3 server. What is written is a multipart upload: a block is a part of it, and the sync completes it. A
- * block is read by its range. Requests are signed by libcurl, with credentials from the environment. A process beside
- * each process that writes removes its objects and uploads when it ends before it has done so. */
+/* Objects of an S3 server, written as multipart uploads: a block is a part, and the sync completes them. A block is
+ * read by its range. libcurl signs requests. A process beside each one that writes removes what that one leaves. */
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -59,6 +58,8 @@ static const char *why_not(void)
         }
     if (strchr(getenv("AWS_ENDPOINT_URL"), '@')) /* the log has it */
         return "AWS_ENDPOINT_URL contains a user; credentials belong to AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    if (strcmp(strrchr(getenv("AWS_ENDPOINT_URL"), '\0') - 1, "/") == 0) /* requests would be for '//BUCKET/KEY' */
+        return "AWS_ENDPOINT_URL ends with '/'; remove it";
     return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? NULL : "libcurl cannot be initialised";
 }
 
@@ -300,8 +301,7 @@ static void open_object(struct priomark_file *file, bool create)
 
 static void read_block(struct priomark_file *file, char *data, int64_t bytes, int64_t offset)
 {
-    const struct object *object = file->own;
-    struct request request = {.method = "GET", .key = object->key, .in = data, .in_bytes = bytes};
+    struct request request = {.method = "GET", .key = key_of(file), .in = data, .in_bytes = bytes};
     snprintf(request.range, sizeof request.range, "%" PRId64 "-%" PRId64, offset, offset + bytes - 1);
     request_or_stop(file, &request, "read");
     if (request.received != bytes)
