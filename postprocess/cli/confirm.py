@@ -8,6 +8,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -107,12 +108,16 @@ def rerun(report: "SessionReport", tests: list[str], seconds: float) -> "tuple[p
 
 def ended(command: list[str], there: Path, output: Path, seconds: float) -> str:
     """Runs ReFrame, whose results database stays as it is, for so many seconds at most; returns why it did not end by
-    itself, or empty text."""
+    itself, or empty text. SIGTERM and SIGHUP end it, too, and then this process; ReFrame also ends after SIGKILL."""
+    from coffeecup.postprocess.cli.alternation import end_with_parent
+
     environment = os.environ | {"RFM_ENABLE_RESULTS_STORAGE": "0"}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores one
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     with output.open("wb") as file:
-        process = subprocess.Popen(
-            command, cwd=there, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
-        )
+        apart = {"start_new_session": True, "preexec_fn": end_with_parent}  # no thread runs here
+        process = subprocess.Popen(command, cwd=there, env=environment, stdout=file, stderr=subprocess.STDOUT, **apart)
         try:
             process.wait(max(seconds, 0))
         except subprocess.TimeoutExpired:

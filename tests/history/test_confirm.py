@@ -3,8 +3,10 @@
 in number and time."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,25 @@ def test_a_rerun_ends_in_time(suite, nights, by_script):
     done = run("check-history", nights, "--confirm", "--confirm-minutes", "0.1")
     assert done.exit_code == 1 and "the rerun did not end within 6 seconds" in done.output, done.output
     assert subprocess.run(["pgrep", "-f", f"{suite}/write"], check=False).returncode == 1, "ReFrame ended its job"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_command_that_a_signal_ends_leaves_no_rerun(suite, nights, number):
+    measuring(suite, read=100.0, write="sleep 600; true")
+    job = ["pgrep", "-f", f"{suite}/write"]
+    words = [sys.executable, "-m", "coffeecup.postprocess.cli", "check-history", str(nights), "--confirm"]
+    command = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: subprocess.run(job, check=False, stdout=subprocess.DEVNULL).returncode == 0)
+    command.send_signal(number)
+    command.wait()
+    wait_for(lambda: subprocess.run(job, check=False, stdout=subprocess.DEVNULL).returncode == 1)
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def test_without_a_recorded_command_nothing_is_rerun_and_it_alarms(tmp_path):
