@@ -69,7 +69,7 @@ def acknowledge(
 ) -> None:
     """Record an event as known or accepted, an expected change, or maintenance. Commands with --acknowledged read FILE.
     Keep FILE under version control."""
-    from coffeecup.postprocess.history.site_files import add, entry_of
+    from coffeecup.postprocess.history.site_files import SiteFileError, add, entry_of
     from coffeecup.postprocess.reports.changes import entry_name, sentence
 
     stated = {"kind": kind, "who": who, "why": why, "direction": direction, "at_most": at_most, "system": system}
@@ -90,7 +90,7 @@ def acknowledge(
         raise typer.BadParameter(f"--until: {until:%Y-%m-%d} has passed")
     if not entry.is_at(cases if kind == "maintenance" else table).any():
         raise typer.BadParameter(f"nothing measures this place: {entry_name(entry)}")
-    with writing(file):
+    with writing(file), as_usage(SiteFileError):
         add(file, entry)
     typer.echo(
         f"{kind}{f' until {until:%Y-%m-%d}' if until else ''}: {sentence(chosen) if chosen else entry_name(entry)}"

@@ -16,7 +16,7 @@ import yaml
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule, own_rule
 from coffeecup.postprocess.history.table import SERIES
-from coffeecup.postprocess.logs import trees
+from coffeecup.postprocess.logs import paths, trees
 
 SAME_DAYS = timedelta(days=3)  # outside the dates between which an event began that its acknowledgement may state
 COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an entry states a place, beside parameters
@@ -269,11 +269,19 @@ def remedy(entry: Any, kind: Any) -> str:
 
 
 def add(path: Path, entry: Entry) -> None:
-    """Appends an entry to a site's file; what it already contains, with its comments, stays as it is."""
+    """Appends an entry to a site's file; what it already contains, with its comments, stays as it is. Raises
+    SiteFileError, and writes nothing, if the file could not be read with it."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     text = yaml.safe_dump([stated(entry)], sort_keys=False, allow_unicode=True)
     separator = "" if not before or before.endswith("\n") else "\n"
-    path.write_text(before + separator + text, encoding="utf-8")
+    try:
+        trees.parsed(before + separator + text)
+    except trees.TreeError:
+        raise SiteFileError(
+            f"{path}: no entry can be appended to this list: begin each entry with `- ` in the first column, without "
+            "[] around the list or ... after it"
+        ) from None
+    paths.replace_text(path.resolve(), before + separator + text)
 
 
 def stated(entry: Entry) -> dict:

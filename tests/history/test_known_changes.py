@@ -354,6 +354,15 @@ def test_options_that_make_no_entry_are_refused_and_nothing_is_written(stored, t
     assert not file.exists()
 
 
+@pytest.mark.parametrize("text", ["[]\n", "  - {GOOD}\n", "---\n- {GOOD}\n...\n"], ids=["empty", "indented", "ended"])
+def test_a_list_to_which_no_entry_can_be_appended_stays_as_it_is(stored, tmp_path, text):
+    file = tmp_path / "known.yaml"
+    file.write_text(before := text.replace("GOOD", GOOD))
+    done = command(stored(0.8), file, **PAUSE)
+    assert done.exit_code == 2 and "begin each entry with `- ` in the first column" in said(done), done.output
+    assert file.read_text() == before
+
+
 GOOD = "kind: maintenance, system: s, who: a, why: b, begin: 2026-02-03 08:00:00, end: 2026-02-03 09:00:00"
 
 
