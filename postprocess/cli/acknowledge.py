@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from coffeecup.postprocess.history.events import Event
 
 GROWTH, LEAST_GROWTH = 0.25, 0.02  # by which an accepted change may be larger: a fraction of its size, or of the level
+UNUSED = {"acknowledged": ("--direction", "--begin", "--end", "--where"), "expected": ("--event",)}
+UNUSED |= {"accepted": (*UNUSED["acknowledged"], "--at-most"), "maintenance": ("--event",)}
 
 Kind = Annotated[
     Literal["acknowledged", "accepted", "expected", "maintenance"],
@@ -72,6 +74,8 @@ def acknowledge(
     from coffeecup.postprocess.history.site_files import SiteFileError, add, entry_of
     from coffeecup.postprocess.reports.changes import entry_name, sentence
 
+    stating = {"--direction": direction, "--at-most": at_most, "--begin": begin, "--end": end, "--where": where}
+    refuse_unused(kind, stating | {"--event": event})
     stated = {"kind": kind, "who": who, "why": why, "direction": direction, "at_most": at_most, "system": system}
     stated |= {"until": until and until.date(), "where": dict(map(pair, where or [])) or None}
     stated |= {"begin": begin and begin.date(), "end": end and end.date()} if kind == "expected" else {}
@@ -95,6 +99,13 @@ def acknowledge(
     typer.echo(
         f"{kind}{f' until {until:%Y-%m-%d}' if until else ''}: {sentence(chosen) if chosen else entry_name(entry)}"
     )
+
+
+def refuse_unused(kind: str, given: dict) -> None:
+    """Raises BadParameter for an option that this kind of entry does not use: an event states its own place."""
+    for name in UNUSED[kind]:
+        if given[name]:
+            raise typer.BadParameter(f"{name} has no effect on an entry of the kind {kind}")
 
 
 def alarming(

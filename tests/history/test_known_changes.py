@@ -312,6 +312,7 @@ def test_an_expected_test_may_be_absent_in_maintenance_only(tmp_path):
 # --- the command and the file ----------------------------------------------------------------------------------------
 
 
+EVENT = {"event": "local/2026-01-31/worse/file_system=scratch"}
 EXPECTED = {"kind": "expected", "begin": "2026-01-01", "end": "2026-01-01"}
 PAUSE = {"kind": "maintenance", "begin": "2026-01-01", "end": "2026-01-02"}
 
@@ -335,7 +336,7 @@ def test_what_the_command_records_has_the_effect_that_it_states(stored, tmp_path
     ("options", "complaint"),
     [
         ({}, "no event that alarms has the name 'None'; valid: local/2026-01-31/worse/file_system=scratch"),
-        ({"event": "local/2026-01-31/worse/file_system=scratch"}, "missing required field `until`"),
+        (EVENT, "missing required field `until`"),
         ({"kind": "expected", "direction": "worse"}, "missing required field `begin`"),
         (EXPECTED | {"direction": "up"}, "Invalid enum value 'up'"),
         (EXPECTED | {"direction": "worse"}, "`at_most` is missing"),
@@ -343,6 +344,9 @@ def test_what_the_command_records_has_the_effect_that_it_states(stored, tmp_path
         (PAUSE | {"at-most": 0.1}, "unknown field `at_most`"),
         (PAUSE | {"where": "metric=b_eff"}, "cannot state metric"),
         (PAUSE | {"where": "node"}, "COLUMN=VALUE"),
+        (PAUSE | EVENT, "--event has no effect on an entry of the kind maintenance"),
+        (EVENT | {"until": "2126-01-01", "where": "file_system=home"}, "--where has no effect"),
+        (EVENT | {"kind": "accepted", "at-most": 0.5}, "--at-most has no effect"),
         (PAUSE | {"system": "x"}, "nothing measures this place"),
     ],
     ids=str,
@@ -364,8 +368,6 @@ def test_a_list_to_which_no_entry_can_be_appended_stays_as_it_is(stored, tmp_pat
 
 
 GOOD = "kind: maintenance, system: s, who: a, why: b, begin: 2026-02-03 08:00:00, end: 2026-02-03 09:00:00"
-
-
 WITHOUT_TIMES = GOOD.replace(" 08:00:00", "").replace(" 09:00:00", "")
 TO_NOTHING = f"{WITHOUT_TIMES.replace('maintenance', 'expected')}, direction: worse, at_most: 0"
 WRONG = {
