@@ -46,13 +46,16 @@ class Rolling:
     ] = 4
 
     def print_plan(self, table: "pd.DataFrame", found: "pd.DataFrame") -> None:
-        """Of a node_table and its summary. Raises typer.Exit if no group of nodes can be examined now."""
+        """Of a node_table and its summary. Raises BadParameter if Slurm does not know the partition, and typer.Exit if
+        no group of nodes can be examined now."""
         from coffeecup.postprocess.benchmarks.benchmark import Form
         from coffeecup.postprocess.benchmarks.registry import benchmarks
         from coffeecup.postprocess.history.nodes import short
         from coffeecup.postprocess.history.rolling import MINUTES, plan
-        from coffeecup.reframe_checks.batch import slurm_idle
+        from coffeecup.reframe_checks.batch import ask, slurm_idle
 
+        if not ask("sinfo", "--noheader", f"--partition={self.plan}"):
+            raise typer.BadParameter(f"--plan: Slurm does not answer, or has no partition {printable(repr(self.plan))}")
         idle, slow = slurm_idle(f"--partition={self.plan}"), found["node"][found["slow"].astype(bool)]
         table = table.assign(node=table["node"].map(short))
         groups = plan(table, set(slow.map(short)), idle, self.node_hours, datetime.now(UTC))

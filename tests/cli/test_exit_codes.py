@@ -19,6 +19,7 @@ ELSEWHERE = {
     ("site bundle", 0): "test_bundle.py",
     ("acknowledge", 0): "test_events.py",
     ("acknowledge", 2): "test_events.py",
+    ("nodes", 3): "test_rolling_on_slurm.py",
     ("workload from-darshan", 0): "test_priomark_from_darshan.py",
     ("workload from-darshan", 1): "test_priomark_from_darshan.py",
     ("workload replay", 0): "test_priomark_from_darshan.py",
@@ -71,7 +72,7 @@ RUNS = [
     ("nodes", 0, ["steady.db"]),
     ("nodes", 1, ["slow_node.db"]),
     ("nodes", 2, ["steady.db", "--last", "0"]),
-    ("nodes", 3, ["steady.db", "--plan", "debug"]),
+    ("nodes", 2, ["steady.db", "--plan", "debug"]),  # without Slurm
     ("plan", 0, ["constant.db", "--minutes", "1"]),
     ("plan", 1, ["constant.db", "--minutes", "0.9"]),
     ("plan", 2, ["constant.db", "--minutes", "1", "--nights", "3"]),

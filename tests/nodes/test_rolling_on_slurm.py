@@ -85,6 +85,8 @@ def test_the_mode_rolling_examines_idle_nodes_alone(cluster, occupied, rolls, tm
     occupied("n5")
     done = run("nodes", "earlier.db", "--plan", "debug")
     assert done.exit_code == 3 and done.stderr == "coffeecup: nothing to examine: 2 nodes of debug idle\n"
+    done = run("nodes", "earlier.db", "--plan", "debug2")
+    assert done.exit_code == 2 and "Slurm does not answer, or has no partition 'debug2'" in done.stderr, done.output
 
 
 @pytest.mark.parametrize("anticipated", [False, True])
