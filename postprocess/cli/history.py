@@ -39,8 +39,10 @@ def history(
     from coffeecup.postprocess.reports.changes import gap
     from coffeecup.postprocess.show.tables import csv_text
 
-    if as_csv and as_json:
-        raise typer.BadParameter("choose one of --json and --csv")
+    if as_csv and (as_json or last or figures or facts):
+        raise typer.BadParameter("--csv: do not use it with --json, --last, --figures or --facts")
+    if last and figures:
+        raise typer.BadParameter("--last: do not use it with --figures")
     entries = known_entries(acknowledged)
     cases, table = selection.tables(systems=True, entries=entries)
     if as_csv:

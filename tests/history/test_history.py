@@ -252,6 +252,12 @@ def test_history_shows_every_series_and_what_happened(upgrade, tmp_path):
     assert len(table) == 37 and table[0].startswith("session,session_time,time")
 
 
+@pytest.mark.parametrize("options", [["--csv"], ["--last"]], ids=str)
+def test_figures_that_would_not_be_drawn_are_refused(upgrade, tmp_path, options):
+    done = run("history", upgrade, *options, "--figures", tmp_path / "figures")
+    assert done.exit_code == 2 and f"{options[0]}: do not use it with " in said(done), done.output
+
+
 def test_a_figure_shows_each_size_with_its_reference(tmp_path):
     known = [{"b_eff": (value, 1000.0, -0.1, None, "MByte/s", "pass")} for value in steady(5)]
     judged = each_night(5, lambda n: [case(known[n], processes=size) for size in (2, 4, 8, 16, 32)])
