@@ -44,7 +44,7 @@ def time_of(text: str) -> datetime:
         seconds = float(text)
     except ValueError:
         time = datetime.fromisoformat(text)
-        return time if time.tzinfo else time.replace(tzinfo=UTC)
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     return datetime.fromtimestamp(seconds / 1000 if seconds > 1e11 else seconds, UTC)
 
 
