@@ -7,6 +7,7 @@ the remedy.
 
 import json
 import re
+import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -265,6 +266,12 @@ def blobs(path: Path, earliest: float, latest: float) -> Iterator[tuple[str, byt
                 path,
                 f"another process has been writing to this results database for {LOCK_SECONDS:g} s: try again when "
                 "its session has ended",
+            ) from None
+        if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
+            raise LogError(
+                path,
+                "ReFrame ended while it stored a session in this results database: repair it with `sqlite3 "
+                f"{shlex.quote(str(path))} .schema`; the next session of ReFrame does so, too",
             ) from None
         raise LogError(path, f"cannot be read as a results database of ReFrame: {error}") from None
     except sqlite3.DatabaseError as error:

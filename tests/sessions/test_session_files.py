@@ -4,6 +4,8 @@ changed."""
 
 import json
 import sqlite3
+import subprocess
+import sys
 
 import jsonschema
 import logs_made
@@ -234,6 +236,25 @@ def test_a_locked_database_is_said_to_be_in_use(tmp_path, monkeypatch):
     writer.execute("COMMIT")
     writer.close()
     assert len(read_reports([stored])) == 1
+
+
+WRITER = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA cache_size = 1")
+connection.execute("UPDATE sessions SET json_blob = json_blob || ' '")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_session_that_was_stored_by_half_is_named_with_the_remedy(tmp_path):
+    stored = database(tmp_path / "results.db", nights([1.0] * 40))
+    subprocess.run([sys.executable, "-c", WRITER, stored], check=False)
+    with pytest.raises(LogError, match=r"ReFrame ended while it stored a session .*repair it with") as raised:
+        read_reports([stored])
+    assert raised.value.path == stored
+    sqlite3.connect(stored).execute("SELECT * FROM sqlite_master").fetchall()  # as .schema does
+    assert len(read_reports([stored])) == 40
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"SQLite format", b"\0" * 4096, b"[]"])
