@@ -124,7 +124,7 @@ def write_text(path: Path, text: str) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")  # for example /dev/stdout
         else:
-            replace_text(path.resolve(), text)
+            replace_text(path, text)
     typer.echo(f"wrote {printable(str(path))}", err=True)
 
 

@@ -281,7 +281,7 @@ def add(path: Path, entry: Entry) -> None:
             f"{path}: no entry can be appended to this list: begin each entry with `- ` in the first column, without "
             "[] around the list or ... after it"
         ) from None
-    paths.replace_text(path.resolve(), before + separator + text)
+    paths.replace_text(path, before + separator + text)
 
 
 def stated(entry: Entry) -> dict:

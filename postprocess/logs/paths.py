@@ -37,7 +37,9 @@ def content(path: Path, largest: int) -> bytes:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Writes a file in one step: a full disk or a signal leaves it as it was. Raises OSError."""
+    """Writes a file in one step: a full disk or a signal leaves it as it was, and a link leads to it. Raises
+    OSError."""
+    path = path.resolve()
     beside = path.with_name(f".{path.name}.new")
     try:
         beside.write_text(text, encoding="utf-8")

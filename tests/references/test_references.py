@@ -49,6 +49,13 @@ def test_every_entry_tells_where_it_is_from(tmp_path):
     assert told["coverage"] == 0.95 and told["floor"] == 0.05 and told["settings"] == "--time-budget 5"
 
 
+def test_a_link_to_the_file_stays_a_link(tmp_path):
+    stored, link = database(tmp_path / "results.db", nights(steady(10))), tmp_path / "link.yaml"
+    link.symlink_to("b_eff.yaml")
+    assert propose(stored, link, "--write").exit_code == 0
+    assert link.is_symlink() and load(tmp_path / "b_eff.yaml", "b_eff")["b_eff"]["local:default"]
+
+
 def test_an_epoch_keeps_the_values_before_the_upgrade(tmp_path):
     _, first = proposed(values_of(tmp_path, nights([100.0] * 10)))
     later = values_of(tmp_path, nights([200.0] * 10, first=50), "later.db")
