@@ -5,6 +5,7 @@ A kernel under ReFrame writes to files, so a terminal would stay silent for minu
 """
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -106,7 +107,7 @@ def lines(console: Console, watched: Watched, command: list[str]) -> int:
 
 def run(command: list[str], look, show_line, piped: bool) -> int:
     """Run the command and call `look` meanwhile. The command's output is passed through, with `show_line` if a bar
-    is drawn below it."""
+    is drawn below it, and so is SIGTERM: nobody else would end the command."""
     try:
         process = subprocess.Popen(
             command,
@@ -118,6 +119,7 @@ def run(command: list[str], look, show_line, piped: bool) -> int:
     except OSError as error:
         print(f"coffeecup: {command[0]} cannot be run: {error.strerror}", file=sys.stderr)
         return CANNOT_RUN
+    before = signal.signal(signal.SIGTERM, lambda number, _: process.send_signal(number))
     reader = threading.Thread(target=lambda: [show_line(line.rstrip("\n")) for line in process.stdout or ()])
     reader.start()
     while True:
@@ -130,5 +132,6 @@ def run(command: list[str], look, show_line, piped: bool) -> int:
         else:
             break
     reader.join()
+    signal.signal(signal.SIGTERM, before)
     look()
     return process.returncode if process.returncode >= 0 else 128 - process.returncode

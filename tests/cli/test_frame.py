@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import time
 import tomllib
 from pathlib import Path
 
@@ -178,6 +179,17 @@ def test_watching_goes_on_if_a_directory_vanishes_while_it_is_searched(tmp_path,
     monkeypatch.setattr(os, "scandir", too_late)
     assert [log.path.parent.name for log, _ in watched.grown()] == ["other"]
     assert not (tmp_path / "done").exists()
+
+
+def test_watching_passes_the_end_on_and_waits_for_the_command(tmp_path):
+    script = f"trap 'echo ended > {tmp_path}/end; exit 5' TERM; touch {tmp_path}/begun; while :; do sleep 0.1; done"
+    words = [sys.executable, "-m", "coffeecup.postprocess.cli", "watch", str(tmp_path), "--", "sh", "-c", script]
+    watching = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "begun").exists():
+        assert watching.poll() is None
+        time.sleep(0.1)
+    watching.terminate()
+    assert watching.wait(60) == 5 and (tmp_path / "end").exists()
 
 
 def test_watching_says_where_no_log_appeared(tmp_path, capfd):
