@@ -3,6 +3,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -28,7 +29,7 @@ def new(
         typer.echo(f"wrote {path}")
     for line in uncertain:
         typer.echo(f"look: {line}")
-    typer.echo(f"next: coffeecup site check {directory or name}")
+    typer.echo(f"next: coffeecup site check {quote(str(directory or name))}")
 
 
 @exit_codes({0: "written", 2: "wrong usage, or the configuration cannot be read"})
@@ -49,7 +50,7 @@ def overlay(
     if missing:
         typer.echo(f"missing: {', '.join(missing)}: no check runs without it; add it to this file")
     else:
-        typer.echo(f"next: reframe -C {configuration} --system={system} -c reframe_checks -L")
+        typer.echo(f"next: reframe -C {quote(str(configuration))} --system={quote(system)} -c reframe_checks -L")
 
 
 @exit_codes({0: "no problem", 1: "a problem", 2: "wrong usage"})

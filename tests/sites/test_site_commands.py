@@ -50,6 +50,12 @@ def test_new_site_of_this_machine_passes_its_check_and_runs(tree):
     assert "this machine" not in checked.out  # it was looked at
 
 
+def test_the_next_command_can_be_copied_if_the_folder_has_blanks(tree):
+    folder = tree.scratch / "our sites" / "here"
+    made = tree.run("new", "here", "--directory", str(folder))
+    assert made.code == 0 and made.out.splitlines()[-1] == f"next: coffeecup site check '{folder}'", made.text
+
+
 def test_new_site_marks_what_it_does_not_know(tree):
     """Without MPI: the compiler is a guess and says so, and the check refuses it with the remedy."""
     bare = tree.scratch / "bare"
