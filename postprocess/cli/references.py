@@ -123,15 +123,20 @@ def are_simulated(values: "pd.DataFrame") -> bool:
 
 
 def refuse_changes(values: "pd.DataFrame") -> None:
-    """Raises BadParameter if a series changed its level: a reference of both levels describes neither."""
+    """Raises BadParameter if a series changed its level: a reference of both levels describes neither. No level begins
+    with a drift; of an episode it is the one after it."""
     from coffeecup.postprocess.history import change_points
     from coffeecup.postprocess.reports.changes import place
 
     for finding in change_points.findings(values):
+        times, last = values["session_time"], finding.last
+        start = finding.time if last is None else times[times > last].min()
+        drift = finding.change.drift
+        how = f" to {last:%Y-%m-%d %H:%M} UTC" if last else " UTC, in a steady drift" if drift else " UTC"
+        new = "" if drift else f"--valid-from {start:%Y-%m-%dT%H:%M:%S} for the new one, or "
         raise typer.BadParameter(
-            f"{place(finding.series)}: {finding.change.relative:+.1%} since {finding.time:%Y-%m-%d %H:%M} UTC: a "
-            f"reference describes one level; use --valid-from {finding.time:%Y-%m-%d} for the new one, or "
-            "--include changes"
+            f"{place(finding.series)}: {finding.change.relative:+.1%} {'from' if last else 'since'} "
+            f"{finding.time:%Y-%m-%d %H:%M}{how}: a reference describes one level; use {new}--include changes"
         )
 
 

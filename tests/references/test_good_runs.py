@@ -88,9 +88,25 @@ def test_window_with_a_change_of_level_is_refused_with_its_date(tmp_path):
     sessions = nights([*steady(20), *steady(10, 800.0, seed=2)])
     done, entry = propose(tmp_path, sessions)
     assert done.exit_code == 2 and entry is None
-    assert "since 2026-01-21 02:00 UTC: a reference describes one level; use --valid-from 2026-01-21" in said(done)
-    done, entry = propose(tmp_path, sessions, "--valid-from", "2026-01-21")
+    time = "2026-01-21T02:00:00"
+    assert f"since 2026-01-21 02:00 UTC: a reference describes one level; use --valid-from {time}" in said(done)
+    done, entry = propose(tmp_path, sessions, "--valid-from", time)
     assert done.exit_code == 0 and entry[0] == pytest.approx(800, rel=0.03)
+
+
+def test_after_an_episode_a_reference_begins_with_the_level_after_it(tmp_path):
+    sessions = nights([*steady(20, spread=0.01), *steady(5, 500.0, seed=2), *steady(12, seed=3, spread=0.01)])
+    done, entry = propose(tmp_path, sessions)
+    assert done.exit_code == 2 and "from 2026-01-21 02:00 to 2026-01-25 02:00 UTC: a reference" in said(done)
+    assert "use --valid-from 2026-01-26T02:00:00 for the new one" in said(done)
+    done, entry = propose(tmp_path, sessions, "--valid-from", "2026-01-26T02:00:00")
+    assert done.exit_code == 0 and entry[0] == pytest.approx(1000, rel=0.03) and entry[1] == -0.05
+
+
+def test_during_a_drift_no_begin_of_a_level_is_proposed(tmp_path):
+    done, _ = propose(tmp_path, nights([1000.0 - 5 * number for number in range(20)]))
+    refused = "UTC, in a steady drift: a reference describes one level; use --include changes"
+    assert done.exit_code == 2 and refused in said(done)
 
 
 @pytest.mark.parametrize(
