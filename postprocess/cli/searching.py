@@ -67,10 +67,12 @@ def halve(search: Search, stated: dict, folder: Path) -> list[Results]:
 
 def of_one_build(rounds: list[Results]) -> None:
     """Raises PlanError if the default ran with another kernel or MPI library than in the round before: what was left
-    out there might be the best value now."""
+    out there might be the best value now. A confirmation in which the default has no score yet is left out."""
+    logs = [[score.log for (_, arm), score in each.scores.items() if arm == DEFAULT] for each in rounds]
     built = [
-        {fact: value for fact, value in facts_of_run(log).items() if fact in (*BUILDS, LIBRARY)}
-        for log in ([score.log for (_, arm), score in each.scores.items() if arm == DEFAULT][-1] for each in rounds)
+        {fact: value for fact, value in facts_of_run(of_round[-1]).items() if fact in (*BUILDS, LIBRARY)}
+        for of_round in logs
+        if of_round
     ]
     for before, now in pairwise(built):
         for fact, value in now.items():

@@ -182,3 +182,12 @@ def test_a_search_does_not_go_on_with_another_library(tmp_path, machine, later):
     done = search(tmp_path, ["sh", "-c", script])
     assert done.exit_code == 2 and "MPI library changed between two rounds, to Open MPI v5.0.1" in commands.said(done)
     assert (tmp_path / "runs" / "confirmation").exists() == (later == "confirmation")  # no run more than needed
+
+
+def test_a_confirmation_without_a_run_of_the_default_has_no_verdict(tmp_path, machine):
+    """As if it was interrupted before its first run ended. The search is not lost."""
+    machine[2] = f"case $PWD in */confirmation/*) exit 1 ;; esac; {machine[2]}"
+    done = search(tmp_path, machine, "--json")
+    found = json.loads(done.stdout)
+    assert done.exit_code == 1 and found["values"][0]["value"] == "16k"
+    assert found["recommended"] == [] and found["confirmation"]["verdicts"] == []
