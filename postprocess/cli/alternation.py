@@ -24,7 +24,7 @@ import msgspec
 from coffeecup.postprocess.comparison.arms import COMPARED
 from coffeecup.postprocess.comparison.plan import Arm, Plan, PlanError
 from coffeecup.postprocess.comparison.result import Results, Run
-from coffeecup.postprocess.logs.paths import files_below
+from coffeecup.postprocess.logs.paths import files_below, replace_text
 from coffeecup.postprocess.show.words import digits, printable, seconds
 
 PLAN, RUNS, RESULT, LOCK = "plan.json", "runs.jsonl", "result.json", "lock"
@@ -47,7 +47,7 @@ class Alternation:
         stated = msgspec.json.format(msgspec.json.encode(plan))
         if not (folder / PLAN).exists():
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / PLAN).write_bytes(stated)
+            replace_text(folder / PLAN, stated.decode())
         elif (folder / PLAN).read_bytes() != stated:
             raise PlanError(f"{printable(str(folder))} holds another comparison: name another folder, or the same plan")
         for run in self._earlier(keep_failed):
@@ -65,7 +65,7 @@ class Alternation:
         whole = found[: len(found) // arms * arms]
         if failing(whole) and not keep_failed:
             del whole[-MOST_FAILURES * arms :]
-        path.write_bytes(msgspec.json.Encoder().encode_lines(whole))
+        replace_text(path, msgspec.json.Encoder().encode_lines(whole).decode())
         return whole
 
     def _add(self, run: Run) -> Run:
@@ -136,7 +136,7 @@ def run_until_decided(runs: Alternation) -> Results:
             f"an arm failed {MOST_FAILURES} times, one after the other: fix the cause; the same command then runs "
             "these blocks again"
         )
-    (runs.folder / RESULT).write_bytes(msgspec.json.format(msgspec.json.encode(runs.results.comparison)))
+    replace_text(runs.folder / RESULT, msgspec.json.format(msgspec.json.encode(runs.results.comparison)).decode())
     return runs.results
 
 

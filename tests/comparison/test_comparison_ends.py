@@ -5,6 +5,7 @@ not heed SIGTERM or has a process group of its own, and what is measured is kept
 import errno
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -120,6 +121,24 @@ def test_an_interrupt_ends_the_run_and_keeps_what_is_measured(tmp_path, number):
         assert json.loads(output)["runs"] == 3
         assert not runs_still(kernel)
     assert len((tmp_path / "runs" / "runs.jsonl").read_text().splitlines()) == 3
+
+
+def test_a_full_disk_costs_no_run_and_the_same_command_goes_on(tmp_path):
+    """As a limit of the size of files, before the first run and between two commands."""
+    plan, (soft, hard) = Plan(command=["true"], arms=ARMS), resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def begin_without_space():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                Alternation(plan, tmp_path / "runs")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    begin_without_space()
+    ended = [*Alternation(plan, tmp_path / "runs").block([])]
+    begin_without_space()
+    assert Alternation(plan, tmp_path / "runs").results.ended == ended and len(ended) == 3
 
 
 @pytest.mark.parametrize("options", [["--arm=usual=", "--arm=other=other"], ["--parameter=--x=1,2"]])
