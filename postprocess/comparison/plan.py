@@ -19,8 +19,14 @@ from coffeecup.postprocess.statistics.pairs import fewest_pairs
 CONTROL = "control"  # the arm that is the first one once more
 MINIMUM = 0.03  # the smallest difference that matters, usually
 ARM_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
-NO_TEXT = re.compile("^Expected `str.*`, got `(int|float|bool)`")
-ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+VARIABLE = "[A-Za-z_][A-Za-z0-9_]*"
+ASSIGNMENT = re.compile(f"({VARIABLE})=(.*)", re.DOTALL)
+Word = Annotated[str, msgspec.Meta(pattern=r"^[^\0\ud800-\udfff]*$")]  # which a program can get and JSON can hold
+REMEDIES = {  # what follows a message of msgspec that matches
+    "^Expected `str.*`, got `(int|float|bool)`": 'quote what is text, such as "4" or "on"',
+    "environment`$": "a variable is NAME: VALUE, or NAME: null, which unsets it",
+    "udfff": "it must be UTF-8 without null characters",
+}
 
 
 class PlanError(ValueError):
@@ -31,10 +37,10 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """One of the things that are compared. Each of its fields is added to what all arms have; null unsets a variable.
     `command` takes the place of that of all arms."""
 
-    environment: dict[str, str | None] = {}
-    modules: list[str] = []
-    options: list[str] = []
-    command: list[str] | None = None
+    environment: dict[Annotated[str, msgspec.Meta(pattern=f"^{VARIABLE}$")], Word | None] = {}
+    modules: list[Word] = []
+    options: list[Word] = []
+    command: list[Word] | None = None
 
     @property
     def changes(self) -> set[str]:
@@ -47,7 +53,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     `metrics` are judged, by default the first one of the benchmark. `seed` is that of the order. `run_limit` are
     the seconds after which a run is ended; None leaves them to the runs of earlier."""
 
-    command: Annotated[list[str], msgspec.Meta(min_length=1)]
+    command: Annotated[list[Word], msgspec.Meta(min_length=1)]
     arms: dict[Annotated[str, msgspec.Meta(pattern=ARM_NAME, max_length=64)], Arm]
     pairs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
     minimum: Annotated[float, msgspec.Meta(gt=0, lt=1)] = MINIMUM
@@ -138,5 +144,5 @@ def converted(stated: Any) -> Plan:
     try:
         return msgspec.convert(stated, Plan)
     except ValueError as error:
-        remedy = ': quote what is text, such as "4" or "on"' if NO_TEXT.search(str(error)) else ""
-        raise PlanError(f"{error}{remedy}") from None
+        remedies = [remedy for pattern, remedy in REMEDIES.items() if re.search(pattern, str(error))]
+        raise PlanError(": ".join([str(error), *remedies])) from None

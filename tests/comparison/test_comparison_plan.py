@@ -76,6 +76,8 @@ def test_order_is_random_and_each_arm_is_first_in_half_of_the_blocks(seed):
         ({"usual: {}": "usual: {}\n  usual: {}"}, "the key 'usual' occurs twice"),
         ({"UCX_TLS: tcp": "UCX_TLS: 4"}, "got `int` - at `$.arms[...].environment[...]`: quote what is text"),
         ({FILE: ""}, "Expected `object`, got `null`"),
+        ({"UCX_TLS: tcp": "UCX_TLS=tcp"}, "in `$.arms[...].environment`: a variable is NAME: VALUE"),
+        ({"UCX_TLS: tcp": 'UCX_TLS: "a\\0"'}, "without null characters"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(tmp_path, change, sentence):
@@ -102,6 +104,12 @@ def test_what_cannot_be_compared_is_refused(tmp_path, change, sentence):
 def test_options_that_state_no_arms(arms, sentence):
     with pytest.raises(PlanError, match=sentence):
         plan_of(["kernel"], arms)
+
+
+def test_a_command_that_is_not_utf_8_is_refused():
+    """As an argument that Python decoded; the plan is kept as JSON."""
+    with pytest.raises(PlanError, match="it must be UTF-8"):
+        plan_of(["b_eff", "--log", "\udcff"], ["usual=", "other=--fast"])
 
 
 def test_a_plan_that_is_not_there(tmp_path):
