@@ -61,8 +61,8 @@ def facts_of_run(log: Log) -> dict[str, str]:
 
 
 def hosts_of(log: Log) -> str:
-    """The names of the hosts of a run."""
-    return ", ".join(sorted(host.name for host in log.run.hosts))
+    """The names of the hosts of a run, each once: without shared memory, a process may be a host by itself to MPI."""
+    return ", ".join(sorted({host.name for host in log.run.hosts}))
 
 
 def differences(plan: Plan, logs: Iterable[tuple[str, Log]]) -> list[Difference]:

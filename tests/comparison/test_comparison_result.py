@@ -43,6 +43,15 @@ def added(found, folder, block, arm, host="node01", link=1e9, **mpi):
     assert found.add(block, arm, logs_made.write(folder / f"{block}-{arm}.jsonl", records)) is None
 
 
+def test_a_setting_without_shared_memory_does_not_move_a_run_to_another_host(tmp_path):
+    """Each process is a host by itself to MPI then, all of the same name, as with MPIR_CVAR_NOLOCAL of MPICH."""
+    found = results()
+    added(found, tmp_path, 0, "other", host="node00")
+    records = averaged_log(ranks=2, nodes=1)
+    assert found.add(0, "usual", logs_made.write(tmp_path / "usual.jsonl", records)) is None
+    assert not found.apart and "hosts" not in [each.fact for each in found.differences]
+
+
 NODES = "hosts of {} changed: node00, node01 from block 1 on, node00, node02 from block 3 on"
 LIBRARIES = "MPI library of {} changed: Open MPI v4.1.4 from block 1 on, Open MPI v5.0.8 from block 4 on"
 ALL = "control, other, usual"
