@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 from math import ceil
 from re import sub
+from shlex import quote
 
 import msgspec
 import numpy as np
@@ -33,7 +34,7 @@ def values_of(parameters: Iterable[str]) -> dict[str, str]:
         name, _, values = text.partition("=") if ASSIGNMENT.fullmatch(text) else text.rpartition("=")
         if not name or not all(values.split(",")):
             raise PlanError(f"--parameter {printable(text)!r}: a parameter is NAME=VALUE,VALUE,...")
-        stated.append([(value, f"{name}={value}") for value in values.split(",")])
+        stated.append([(value, f"{name}={quote(value)}") for value in values.split(",")])
     combined = [[*zip(*each)] for each in product(*stated)]
     found = {
         sub("[^A-Za-z0-9._-]", "-", "-".join(values)).lstrip("._-"): joined(settings) for values, settings in combined
@@ -135,7 +136,7 @@ def recommendation(setting: str) -> list[str]:
     """How a site sets it: lines of a job script, of a module file, of a file of hints, or a command."""
     lines, (_, arm) = [], arm_of(f"{DEFAULT}={setting}")
     for name, value in arm.environment.items():
-        lines.append(f"export {name}={value}    in a job script")
+        lines.append(f"export {name}={quote(value or '')}    in a job script")
         lines.append(f'setenv("{name}", "{value}")    in a module file of Lmod')
     for before, option in zip(["", *arm.options], arm.options):
         if before != HINTS.strip():

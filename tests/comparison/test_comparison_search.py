@@ -25,6 +25,7 @@ LIMITS = ["1k", "4k", "16k", "64k"]
     [
         (["X=1,2"], {"1": "X=1", "2": "X=2"}),
         (["X=a=b,c"], {"a-b": "X=a=b", "c": "X=c"}),
+        (["X=1:0-8;3,2 *"], {"1-0-8-3": "X='1:0-8;3'", "2--": "X='2 *'"}),
         (["--hints k=1,2"], {"1": "--hints k=1", "2": "--hints k=2"}),
         (["--hints k=1,2", "--hints l=3"], {"1-3": "--hints k=1,l=3", "2-3": "--hints k=2,l=3"}),
         (
@@ -84,6 +85,10 @@ def test_recommendation_is_what_a_site_can_set():
     assert recommendation("UCX_RNDV_THRESH=64k") == [
         "export UCX_RNDV_THRESH=64k    in a job script",
         'setenv("UCX_RNDV_THRESH", "64k")    in a module file of Lmod',
+    ]
+    assert recommendation("X='1:0;3 4'") == [
+        "export X='1:0;3 4'    in a job script",
+        'setenv("X", "1:0;3 4")    in a module file of Lmod',
     ]
     hint, striped = recommendation("--hints striping_factor=8")
     assert hint.startswith("striping_factor 8 ") and striped.startswith("lfs setstripe -c 8 DIRECTORY")
