@@ -35,20 +35,27 @@ class Judged(msgspec.Struct, frozen=True):
     same_hosts: bool
 
 
+class NotJudged(msgspec.Struct, frozen=True):
+    """A series of which a side has a value, but which cannot be judged, and why."""
+
+    series: dict
+    reason: str
+
+
 class Sessions(msgspec.Struct, frozen=True):
-    """The result: identifiers of both sides, verdicts, whether all are decided, and the recorded facts in which the
-    sides differ, with the value in each."""
+    """The result: identifiers of both sides, whether every series that one of them has is decided, verdicts, the series
+    without one, and the recorded facts in which the sides differ, with the value in each."""
 
     sessions: dict[str, list[str]]
     holds: bool
     verdicts: list[Judged]
+    not_judged: list[NotJudged]
     differences: dict[str, dict[str, str]]
 
 
 def compare_sessions(values: pd.DataFrame, sides: dict[str, list[str]], metrics: list[str], minimum: float) -> Sessions:
     """Compares the sessions of both sides (BEFORE, AFTER) in a table of session_values: `metrics`, by default the first
-    one of each test, in every series that has values on both sides. Series of too few sessions to have levels are left
-    out."""
+    one of each test, in every series that has values on both sides, and enough sessions to have levels."""
     chosen = values[values["metric"].isin(metrics)] if metrics else first_metrics(values)
     both = [one for one in site_of(chosen).levels if all(len(places(one, side)) for side in sides.values())]
     risk = RISK / max(len(both), 1)
@@ -58,7 +65,20 @@ def compare_sessions(values: pd.DataFrame, sides: dict[str, list[str]], metrics:
         for side, names in sides.items()
         for of_session in surroundings(values[values["session"].isin(names)]).to_dict("records")
     ]
-    return Sessions(sides, bool(judged) and all(each.verdict.decided for each in judged), judged, differing(recorded))
+    others = not_judged(chosen, sides, [each.series for each in judged])
+    holds = bool(judged) and not others and all(each.verdict.decided for each in judged)
+    return Sessions(sides, holds, judged, others, differing(recorded))
+
+
+def not_judged(values: pd.DataFrame, sides: dict[str, list[str]], judged: list[dict]) -> list[NotJudged]:
+    """The other series that a side has."""
+    found = []
+    for key, rows in values.groupby(SERIES, sort=False, observed=True):
+        series, there = dict(zip(SERIES, key)), [rows["session"].isin(names).any() for names in sides.values()]
+        if any(there) and series not in judged:
+            lacking = [f"no value {side}" for side, has in zip(sides, there) if not has]
+            found.append(NotJudged(series, (lacking or ["too few sessions with the same unit"])[0]))
+    return found
 
 
 def first_metrics(values: pd.DataFrame) -> pd.DataFrame:

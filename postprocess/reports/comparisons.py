@@ -59,6 +59,7 @@ def text_of_search(found: Found) -> str:
 def text_of_sessions(found: Sessions) -> str:
     said = ["sessions " + " and ".join(f"{side} {', '.join(names)}" for side, names in found.sessions.items())]
     said += map(sentence, found.verdicts)
+    said += [f"{place(each.series)}: cannot tell: {each.reason}" for each in found.not_judged]
     said += [f"({risk_in_words()})"] if found.verdicts else ["No series has both and enough sessions to be judged."]
     return lines(said + in_what("they", found.differences))
 

@@ -284,14 +284,16 @@ def test_compare_parameter(tmp_path):
 
 
 def test_compare_sessions(tmp_path):
-    """A loss that came with another MPI library."""
+    """A loss that came with another MPI library, and a new test."""
     values = [*steady(40, spread=0.005), 800.0]
 
     def of_night(number):
-        return [case({"b_eff": (values[number], "MByte/s")}, mpi_library="new" if number == 40 else "old")]
+        library, later = {"mpi_library": "new" if number == 40 else "old"}, number == 40
+        made = [case({"b_eff": (values[number], "MByte/s")}, **library)]
+        return made + [case({"b_eff": (1000.0, "MByte/s")}, processes=4, **library)] * later
 
     stored = database(tmp_path / "results.db", each_night(41, of_night))
-    content = printed("compare", stored, "--sessions", "2026-02-09", "2026-02-10")
+    content = printed("compare", stored, "--sessions", "2026-02-09", "2026-02-10", code=1)
     name = "coffeecup compare --sessions"
     assert check(content, name) == set(documented(name))
     assert [each["verdict"]["standing"] for each in content["verdicts"]] == ["worse"]

@@ -92,3 +92,21 @@ def test_the_command_names_sides_by_day_and_tells_what_changed(tmp_path):
     assert again.exit_code == 2 and "on both sides" in said(again)
     useless = run("compare", stored, "--sessions", "2026-02-09", "2026-02-10", "--pairs", "6")
     assert useless.exit_code == 2 and "use --metric and --minimum alone" in said(useless)
+
+
+def test_a_test_without_a_value_on_one_side_is_not_passed_over(tmp_path):
+    """Here b_eff_io fails after the change, and b_eff on 8 processes is new: b_eff alone has not changed."""
+    values = steady(61, spread=0.005)
+
+    def night(number):
+        made = made_case({"b_eff": (values[number], "MByte/s")})
+        last = made_case({"b_eff": (1000.0, "MByte/s")}, processes=8)
+        return [made, last if number == 60 else made_case({"b_eff_io": (10.0, "MByte/s")}, benchmark="b_eff_io")]
+
+    words = ["compare", database(tmp_path / "results.db", each_night(61, night)), "--sessions", "2026-03-01"]
+    done = run(*words, "2026-03-02")
+    assert done.exit_code == 1 and "after beside before: no difference above 3 %" in done.stdout
+    new, gone = sorted(line for line in done.stdout.splitlines() if ": cannot tell: " in line)
+    assert new.startswith("b_eff on 8 ") and new.endswith(": no value before")
+    assert gone.startswith("b_eff_io on 2 ") and gone.endswith(": no value after")
+    assert run(*words, "2026-02-28").exit_code == 0
