@@ -22,6 +22,7 @@ from coffeecup.postprocess.comparison.result import Results
 from coffeecup.postprocess.comparison.search import DEFAULT, ROUND_BLOCKS, Found, Search, plan_among, values_of
 from coffeecup.postprocess.show.words import printable
 
+AGAIN = "fix the cause and search in another folder"  # the same one keeps the runs that failed
 UNLIMITED = 1000  # pairs, the most of a plan: a round ends after ROUND_BLOCKS
 
 
@@ -52,7 +53,7 @@ def halve(search: Search, stated: dict, folder: Path) -> list[Results]:
         run_blocks(alternation, ROUND_BLOCKS, lambda now=results: bool(problem_of_default(now) or now.is_over))
         rounds.append(results)
         if problem := problem_of_default(results):
-            raise PlanError(f"runs without any of the values failed: {problem}")
+            raise PlanError(f"runs without any of the values failed: {problem}: {AGAIN}")
         if results.obstacles:
             raise PlanError(results.obstacles[0])
         if alternation.blocks < ROUND_BLOCKS:  # interrupted
@@ -61,7 +62,7 @@ def halve(search: Search, stated: dict, folder: Path) -> list[Results]:
         search.better = direction(results)
         search.add(results.metrics(ROUND_BLOCKS), results.judged[0])
     if not search.left:
-        raise PlanError(f"runs of every value failed; {folder} has their output")
+        raise PlanError(f"runs of every value failed; {folder} has their output: {AGAIN}")
     return rounds
 
 

@@ -174,6 +174,7 @@ def test_a_command_that_fails_without_any_value_ends_the_search(tmp_path, script
     """Whether values fail as well or not, and whatever their order is."""
     done = search(tmp_path, ["sh", "-c", script])
     assert done.exit_code == 2 and "runs without any of the values failed" in commands.said(done)
+    assert "search in another folder" in commands.said(done)
 
 
 @pytest.mark.parametrize("later", ["round-2", "confirmation"])
