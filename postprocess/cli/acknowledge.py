@@ -118,7 +118,8 @@ def alarming(
     named = {one.name: one for one in found if one.alarms}
     if name not in named:
         valid = "; ".join(map(printable, named)) or "none alarms"
-        raise typer.BadParameter(f"--event: no event that alarms has the name {printable(str(name))!r}; valid: {valid}")
+        wrong = f"no event that alarms has the name {printable(name)!r}" if name else "which one is missing"
+        raise typer.BadParameter(f"--event: {wrong}; valid: {valid}")
     return named[name]
 
 

@@ -89,8 +89,9 @@ def in_words(found: Verdict, reverse: bool, relative: float, useless: bool) -> s
 
 
 def proposal(event: Event) -> list[str]:
-    """The arguments of coffeecup that compare both sides of a cause of the event which no comparison has tested; none
-    if there is no such cause. OLD and NEW are the folders of both libraries."""
+    """The command that compares both sides of a cause of the event which no comparison has tested; none if there is no
+    such cause. OLD and NEW are the folders of both libraries. A variable that one side did not have is removed from the
+    environment, in which a profile of the site may have set it by now."""
     finding = max(event.findings, key=lambda finding: abs(finding.change.relative))
     series = finding.series
     for cause in event.causes if series["benchmark"] in benchmarks() else ():
@@ -99,7 +100,8 @@ def proposal(event: Event) -> list[str]:
             continue
         name, values = ("LD_LIBRARY_PATH", ["OLD", "NEW"]) if fact == LIBRARY else (fact.split()[1], values)
         before, after = (f"{name}={shlex.quote(value)}" if value else "" for value in values)
-        words = ["compare", "--arm", f"before={before}", "--arm", f"after={after}", "--metric", series["metric"]]
+        words = ["coffeecup", "compare"] if before and after else ["env", "-u", name, "coffeecup", "compare"]
+        words += ["--arm", f"before={before}", "--arm", f"after={after}", "--metric", series["metric"]]
         words += ["-o", f"comparison-{event.since:%Y-%m-%d}", "--", "mpirun", "-n", str(series["processes"])]
         place = ["--directory", "DIRECTORY"] if series["file_system"] else []
         return [*words, series["benchmark"], *options(finding), *place]

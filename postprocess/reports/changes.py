@@ -225,7 +225,7 @@ def lines(event: Event) -> list[str]:
         if len(largest) > SHOWN:
             text.append(f"    and {counted(len(largest) - SHOWN, 'more metric')}; --json lists all")
     if event.alarms:
-        text += [f"    try: {printable(shlex.join(['coffeecup', *words]))}"] if (words := proposal(event)) else []
+        text += [f"    try: {printable(shlex.join(words))}"] if (words := proposal(event)) else []
         text.append(f"    event: {printable(event.name)}")
     return text
 

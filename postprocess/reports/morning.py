@@ -75,12 +75,12 @@ def commands(
     end = f"{today + LATER}"
     known = ["--event", event.name, "--until", end, "--file", str(file or "acknowledged.yaml")]
     typed = [
-        *([["nodes", *where]] if event.nodes else []),
-        ["history", *where, *chosen],
+        *([["coffeecup", "nodes", *where]] if event.nodes else []),
+        ["coffeecup", "history", *where, *chosen],
         proposal(event),
-        ["acknowledge", *where, *known, "--who", "NAME", "--why", "REASON"],
+        ["coffeecup", "acknowledge", *where, *known, "--who", "NAME", "--why", "REASON"],
     ]
-    return tuple(printable(shlex.join(["coffeecup", *words])) for words in typed if words)
+    return tuple(printable(shlex.join(words)) for words in typed if words)
 
 
 def title(every: list[Line]) -> str:

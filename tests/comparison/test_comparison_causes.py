@@ -135,15 +135,18 @@ def test_what_is_proposed_is_a_comparison(tmp_path):
     )
     first = ("--until", "2026-02-03")  # the first session that shows it
     assert line in run("check-history", stored, "--notify", *first).stdout
-    (tmp_path / "results.db").unlink()
-    facts = [{"environment UCX_TLS": "rc,self"}, {"environment UCX_TLS": "a b"}]
-    stored = history(tmp_path, 0.8, facts=facts)
-    done = run("check-history", stored)
+
+
+@pytest.mark.parametrize("before", ["rc,self", None])
+def test_what_is_proposed_sets_the_variable_or_removes_it_from_the_environment(tmp_path, before):
+    facts = [{"environment UCX_TLS": before} if before else {}, {"environment UCX_TLS": "a b"}]
+    done = run("check-history", history(tmp_path, 0.8, facts=facts))
     [line] = [line for line in done.stdout.splitlines() if line.startswith("    try: ")]
-    words = shlex.split(line)
+    words = shlex.split(line.partition("try: ")[2])
+    assert words[: words.index("coffeecup")] == ([] if before else ["env", "-u", "UCX_TLS"])
     arms = [arm for option, arm in pairwise(words) if option == "--arm"]
     assert plan_of(words[words.index("--") + 1 :], arms).arms == {
-        "before": Arm(environment={"UCX_TLS": "rc,self"}),
+        "before": Arm(environment={"UCX_TLS": before} if before else {}),
         "after": Arm(environment={"UCX_TLS": "a b"}),
     }
 

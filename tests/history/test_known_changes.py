@@ -335,7 +335,7 @@ def test_what_the_command_records_has_the_effect_that_it_states(stored, tmp_path
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({}, "no event that alarms has the name 'None'; valid: local/2026-01-31/worse/file_system=scratch"),
+        ({}, "--event: which one is missing; valid: local/2026-01-31/worse/file_system=scratch"),
         (EVENT, "missing required field `until`"),
         ({"kind": "expected", "direction": "worse"}, "missing required field `begin`"),
         (EXPECTED | {"direction": "up"}, "Invalid enum value 'up'"),

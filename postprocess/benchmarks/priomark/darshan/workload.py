@@ -91,7 +91,7 @@ class Workload(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The file."""
         lines = [
-            f"# Made from {len(self.logs)} Darshan log(s); run it on {self.processes} processes.",
+            f"# Made from {len(self.logs)} Darshan log(s); run it on {counted(self.processes, 'process')}.",
             'description = "from Darshan logs";',
         ]
         for name in dict.fromkeys(group.benchmark for group in self.groups):
