@@ -159,8 +159,9 @@ def judged(clause: Clause, values: list[float]) -> tuple[str, float, list[str]]:
 
 
 def concerns(clause: Clause, run: Run) -> bool:
-    """Whether a run is of the clause's kind: benchmark, place, size and parameters. If the log cannot be read, or a
-    test of another suite has no value, file system and hosts are not compared."""
+    """Whether a run is of the clause's kind: benchmark, place, size and parameters. If the log is not the one that the
+    session states, or a test of another suite has no value, file system and hosts are not compared: otherwise whoever
+    alters them in the log of a slow run would remove it from the evaluation."""
     asked = (clause.benchmark, clause.system, clause.partition, clause.processes)
     if (run.benchmark, run.system, run.partition, run.processes) != asked:
         return False
@@ -169,7 +170,7 @@ def concerns(clause: Clause, run: Run) -> bool:
     if run.reported is not None or clause.evidence == SESSION:
         same = clause.evidence == SESSION and run.reported is not None
         return same and (not run.reported or clause.hosts in (None, len(run.hosts)))
-    if run.score is None:
+    if run.score is None or run.sha256_now != run.sha256_recorded:
         return True
     files = run.filesystem
     return (

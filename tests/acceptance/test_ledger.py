@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 
 import pytest
 from commands import run, said
-from contracts_made import begin, clause, contract, evaluate, utc, write_contract
+from contracts_made import begin, clause, contract, evaluate, io, moved, rebound, utc, write_contract
 from evidence_made import official_session
 from logs_made import sha256
+from sessions_made import case, session
 
 ONE = clause(floor=1, repetitions=1)
 
@@ -65,6 +66,25 @@ def test_a_log_that_is_a_link_to_a_better_one_is_altered(tmp_path):
     _, result = evaluate(tmp_path, session)
     [run] = [run for run in result["clauses"][0]["runs"] if run["log"] == str(bad)]
     assert "altered" in {refusal["key"] for refusal in run["refusals"]} and result["result"] == "not proven"
+
+
+def test_a_slow_log_that_is_altered_to_another_file_system_stays_in_the_evaluation(tmp_path):
+    """Only the log states the file system, by which a clause selects its runs."""
+    place = {"benchmark": "b_eff_io", "metric": "b_eff_io", "file_system": {"type": "lustre"}}
+    nonce = begin(write_contract(tmp_path, contract(clause(**place, floor=90, repetitions=2), refused_runs=0)))
+    cases, logs = [], [moved(io(value, cache=2**20), nonce, time.time()) for value in (100, 1, 101)]
+    for number, log in enumerate(logs):
+        output = tmp_path / str(number)
+        output.mkdir()
+        (output / "b_eff_io.jsonl").write_bytes(log)
+        cases.append(case({}, benchmark="b_eff_io", outputdir=str(output), log_sha256=sha256(log), official=True))
+    report = tmp_path / "session.json"
+    report.write_text(json.dumps(rebound(session(cases), {}, nonce)))
+    (tmp_path / "1" / "b_eff_io.jsonl").write_bytes(logs[1].replace(b"lustre", b"gpfs"))
+    _, result = evaluate(tmp_path, report)
+    refused = [[refusal["key"] for refusal in run["refusals"]] for run in result["clauses"][0]["runs"]]
+    assert refused == [[], ["altered"], []]
+    assert (result["result"], result["refused"]["runs"]) == ("not proven", 1)
 
 
 def test_a_ledger_that_begins_again_proves_nothing_about_older_sessions(tmp_path):

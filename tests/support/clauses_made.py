@@ -31,6 +31,7 @@ def run(value=1000.0, breaches=(), cache_affected=(), qualifications=(), **other
     system = Filesystem(**file_system("lustre", directory="/scratch/run"))
     found = {"breaches": breaches, "cache_affected": cache_affected, "qualifications": (*breaches, *qualifications)}
     made = {**place, "filesystem": system, "kernel_version": "1.0", "refusals": (), "reported": None, "parameters": {}}
+    made |= {"sha256_recorded": "a" * 64, "sha256_now": "a" * 64}
     made |= {"score": SimpleNamespace(**found, log=log())} | other
     metric = None if value is None else SimpleNamespace(value=value)
     return SimpleNamespace(**made, metric=lambda name: metric if name == "b_eff" else None)
