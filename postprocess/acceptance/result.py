@@ -118,8 +118,9 @@ def accept(contract: Contract, sessions: list[SessionReport], command: str) -> A
     files = [*dict.fromkeys(report.source for report in sessions), *([ledger] if entries else [])]
     signatures = {file: verify(file, contract.signers) for file in files} if contract.signers else {}
     missing = list(gaps(entries, sessions))
-    if ledger in signatures and signatures[ledger].signer is None:
-        missing.append(f"The ledger does not count: {signatures[ledger].problem}.")
+    names = {report.source: f"Session {report.info['uuid']}" for report in sessions} | {ledger: "The ledger"}
+    unsigned = [file for file in signatures if signatures[file].signer is None]
+    missing += [f"{names[file]} does not count: {signatures[file].problem}." for file in unsigned]
     earlier = {}
     if contract.baseline:
         try:

@@ -216,6 +216,20 @@ def test_a_session_without_a_valid_signature_does_not_count(signed, tmp_path, ho
     assert all(any(words in r["text"] for r in run["refusals"]) for run in result["clauses"][0]["runs"])
 
 
+def test_a_signed_session_whose_slow_runs_are_moved_to_another_partition_is_a_gap(signed, tmp_path):
+    """No run of it concerns a clause any more, so none is refused."""
+    first = made(tmp_path, signed) / "session.json"
+    second = official_session(tmp_path / "2", begin(tmp_path / "contract.yaml", "--after", first), [0.5])
+    for file in (first, second, tmp_path / "contract.acceptance.jsonl"):
+        sign(tmp_path, file)
+    assert evaluate(tmp_path, first, second)[1]["gaps"] == []
+    second.write_text(second.read_text().replace('"default"', '"other"'))
+    _, result = evaluate(tmp_path, first, second)
+    [gap] = result["gaps"]
+    assert result["result"] == "not proven"
+    assert "does not count: the signature of session.json by acceptance@centre is not valid" in gap
+
+
 def test_a_ledger_without_a_valid_signature_is_a_gap(signed, tmp_path):
     session = made(tmp_path, signed)
     sign(tmp_path, session / "session.json")
