@@ -19,6 +19,7 @@ from typing import Annotated
 import msgspec
 
 from coffeecup.postprocess.acceptance.contract import Contract, ContractError
+from coffeecup.postprocess.acceptance.signatures import signature, signature_path
 from coffeecup.postprocess.logs.paths import content
 from coffeecup.postprocess.logs.records import Count, Sha256, Text, Time
 from coffeecup.postprocess.sessions.files import SessionReport
@@ -101,30 +102,56 @@ def checked_line(path: Path, contract: Contract, texts: list[bytes], place: int)
     return line
 
 
-def begin(contract: Contract, session_sha256: str | None, abandoned: str | None) -> Entry:
+def begin(contract: Contract, session: SessionReport | None, abandoned: str | None, key: Path | None = None) -> Entry:
     """Begins the next session: appends a line to the ledger, with the hash of the last session or the reason why there
-    is none. Raises ContractError if it is unclear what became of the last one, OSError if the file cannot be
-    written."""
+    is none, and signs both with the key. Raises ContractError if it is unclear what became of the last one,
+    SigningError, OSError if a file cannot be written; then no session has begun."""
     path, entries = ledger_path(contract.path), read_ledger(contract)
-    if entries and session_sha256 is None and not abandoned:
-        last = f"session {entries[-1].number} has begun"
-        raise ContractError(path, f"{last}: name its report with --after, or say with --abandoned why there is none")
-    if not entries and (session_sha256 or abandoned):
+    last = entries[-1] if entries else None
+    if last and session is None and not abandoned:
+        raise ContractError(
+            path,
+            f"session {last.number} has begun: name its report with --after, or say with --abandoned why there is none",
+        )
+    if last is None and (session or abandoned):
         raise ContractError(path, "no session has begun yet: leave out --after and --abandoned")
+    if last and session and last.nonce not in nonces(session):
+        raise ContractError(
+            session.source,
+            f"it does not contain the nonce of session {last.number}: name the report of that session, or say with "
+            "--abandoned why there is none",
+        )
     line = Line(
         number=len(entries) + 1,
         contract_sha256=contract.sha256,
         issued=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         random=secrets.token_hex(16),
-        previous=entries[-1].nonce if entries else None,
-        session_sha256=session_sha256,
+        previous=last and last.nonce,
+        session_sha256=file_sha256(session.source) if session else None,
         abandoned=abandoned,
     )
-    with path.open("ab") as file:
-        file.write(msgspec.json.encode(line) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    append(path, msgspec.json.encode(line) + b"\n", session and session.source, key)
     return read_ledger(contract)[-1]
+
+
+def append(path: Path, line: bytes, session: Path | None, key: Path | None) -> None:
+    """Appends a line to a ledger, and signs it and the session with the key. Raises SigningError or OSError, and leaves
+    the ledger as it was: its new line would be a session whose nonce nobody knows."""
+    before = path.read_bytes() if path.exists() else b""
+    signed = {session: session.read_bytes()} if session else {}
+    signed[path] = before + line
+    signatures = {file: signature(file, content, key) for file, content in signed.items()} if key else {}
+    try:
+        with path.open("ab") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        for file, content in signatures.items():
+            signature_path(file).write_bytes(content)
+    except OSError:
+        if path.exists():
+            os.truncate(path, len(before))
+        raise
 
 
 def nonces(report: SessionReport) -> set[str]:

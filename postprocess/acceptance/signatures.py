@@ -56,10 +56,10 @@ def verify(file: Path, signers: Path) -> Signature:
     return Signature(signer)
 
 
-def sign(file: Path, key: Path) -> None:
-    """Signs a file, replacing an earlier signature. Raises SigningError."""
-    signature_path(file).unlink(missing_ok=True)
-    done = keygen("sign", "-n", NAMESPACE, "-f", key, file)
+def signature(file: Path, content: bytes, key: Path) -> bytes:
+    """The signature of the content that a file has or will have. Raises SigningError."""
+    done = keygen("sign", "-n", NAMESPACE, "-f", key, content=content)
     if done.returncode:
         reason = (done.stderr.decode(errors="replace").strip().splitlines() or ["no reason was given"])[-1]
         raise SigningError(f"ssh-keygen did not sign {file} with {key}: {reason}")
+    return done.stdout

@@ -190,23 +190,17 @@ def begin(
     """Begin the next session of an acceptance: issue its nonce, and note it in the ledger beside the contract. Prints
     the command that sets the nonce for ReFrame."""
     from coffeecup.postprocess.acceptance.contract import SESSION, ContractError, read_contract
-    from coffeecup.postprocess.acceptance.ledger import NONCE, file_sha256, ledger_path
+    from coffeecup.postprocess.acceptance.ledger import NONCE, ledger_path
     from coffeecup.postprocess.acceptance.ledger import begin as begin_session
-    from coffeecup.postprocess.acceptance.signatures import SigningError, sign
-    from coffeecup.postprocess.sessions.files import load_report
+    from coffeecup.postprocess.acceptance.signatures import SigningError
+    from coffeecup.postprocess.sessions.files import SessionReport, load_report
 
     if after and abandoned:
         raise typer.BadParameter("--after and --abandoned exclude each other")
-    with as_usage(ContractError, LogError, SigningError):
-        agreed, ledger = read_contract(contract), ledger_path(contract)
-        if after:
-            load_report(after)
-            if key:
-                sign(after, key)
-        with writing(ledger):
-            entry = begin_session(agreed, file_sha256(after) if after else None, abandoned)
-        if key:
-            sign(ledger, key)
+    with as_usage(ContractError, LogError, SigningError), writing(ledger_path(contract)):
+        agreed = read_contract(contract)
+        session = SessionReport(after, load_report(after)) if after else None
+        entry = begin_session(agreed, session, abandoned, key)
     typer.echo(
         f"Session {entry.number} of {printable(agreed.title)} has begun. Set its nonce where ReFrame starts:", err=True
     )

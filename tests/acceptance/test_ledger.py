@@ -247,3 +247,27 @@ def test_begin_signs_the_ledger_and_the_last_session(signed, tmp_path):
     for file in (tmp_path / "contract.acceptance.jsonl", report):
         words = ["-f", tmp_path / "signers", "-I", "acceptance@centre", "-n", "coffeecup", "-s", f"{file}.sig"]
         subprocess.run(["ssh-keygen", "-Y", "verify", *words], input=file.read_bytes(), check=True)
+
+
+def test_a_session_that_cannot_be_signed_does_not_begin(signed, tmp_path):
+    """Otherwise its nonce would be unknown, and it could only be declared abandoned. An earlier signature stays."""
+    agreed = write_contract(tmp_path, signed)
+    assert run("accept", "begin", agreed, "--key", tmp_path / "none").exit_code == 2
+    nonce = begin(agreed, "--key", tmp_path / "centre")
+    report = official_session(tmp_path / "session", nonce, [1000])
+    sign(tmp_path, report)
+    kept = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    done = run("accept", "begin", agreed, "--after", report, "--key", tmp_path / "none")
+    assert (done.exit_code, done.stdout) == (2, "") and "ssh-keygen did not sign" in said(done)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == kept
+
+
+def test_the_report_of_another_session_is_refused_and_not_signed(signed, tmp_path):
+    agreed = write_contract(tmp_path, signed)
+    first = official_session(tmp_path / "1", begin(agreed, "--key", tmp_path / "centre"), [1000])
+    begin(agreed, "--after", first, "--key", tmp_path / "centre")
+    signature = first.with_name("session.json.sig")
+    signature.unlink()
+    done = run("accept", "begin", agreed, "--after", first, "--key", tmp_path / "centre")
+    assert done.exit_code == 2 and "it does not contain the nonce of session 2" in said(done)
+    assert not signature.exists()

@@ -28,7 +28,15 @@ def lines(contract):
 
 def three(contract):
     """Session 1 has a report, session 2 was abandoned, session 3 is the last."""
-    return [begin(contract, None, None), begin(contract, FIRST, None), begin(contract, None, "power failure")]
+    first = begin(contract, None, None)
+    return [first, begin(contract, ran(contract, first), None), begin(contract, None, "power failure")]
+
+
+def ran(contract, entry):
+    """A report of the session that was begun with an entry."""
+    folder = contract.path.with_name(f"ran-{entry.nonce}")
+    folder.mkdir()
+    return report(folder, nonce(entry.nonce))
 
 
 # --- the chain --------------------------------------------------------------------------------------------------------
@@ -42,31 +50,36 @@ def test_each_line_commits_to_all_earlier_ones(contract):
     assert ledger_path(contract.path).name == "c.acceptance.jsonl"
     assert [line["number"] for line in lines(contract)] == [1, 2, 3]
     assert [line["previous"] for line in lines(contract)] == [None, *map(sha256, texts[:2])]
+    first = sha256(next(contract.path.parent.glob("ran-*/*")))
     reported = [(line["session_sha256"], line["abandoned"]) for line in lines(contract)]
-    assert reported == [(None, None), (FIRST, None), (None, "power failure")]
+    assert reported == [(None, None), (first, None), (None, "power failure")]
     assert {line["contract_sha256"] for line in lines(contract)} == {"c" * 64}
     assert len({line["random"] for line in lines(contract)}) == 3
     read = read_ledger(contract)
     assert [entry.nonce for entry in begun] == [entry.nonce for entry in read] == list(map(sha256, texts))
     known = [(entry.number, entry.session_sha256, entry.abandoned) for entry in read]
-    assert known == [(1, FIRST, None), (2, None, "power failure"), (3, None, None)]
+    assert known == [(1, first, None), (2, None, "power failure"), (3, None, None)]
     assert all(before <= entry.issued <= datetime.now(UTC) for entry in read)
 
 
 @pytest.mark.parametrize(
     ("sessions", "after", "abandoned", "words"),
     [
-        (0, FIRST, None, "no session has begun yet: leave out --after and --abandoned"),
-        (0, None, "why", "no session has begun yet"),
-        (1, None, None, "session 1 has begun: name its report with --after, or say with --abandoned why"),
-        (2, None, "", "session 2 has begun"),
+        (0, "n1", None, "c.acceptance.jsonl: no session has begun yet: leave out --after and --abandoned"),
+        (0, None, "why", "c.acceptance.jsonl: no session has begun yet"),
+        (1, None, None, "c.acceptance.jsonl: session 1 has begun: name its report with --after, or say with --abandoned why"),
+        (2, None, "", "c.acceptance.jsonl: session 2 has begun"),
+        (1, "n1", None, "0.json: it does not contain the nonce of session 1: name the report of that session, or say"),
     ],
 )
 def test_it_has_to_be_said_what_became_of_the_last_session(contract, sessions, after, abandoned, words):
-    for number in range(sessions):
-        begin(contract, FIRST if number else None, None)
-    with pytest.raises(ContractError, match=rf"/c\.acceptance\.jsonl: {words}"):
-        begin(contract, after, abandoned)
+    begun = None
+    for _ in range(sessions):
+        begun = begin(contract, begun and ran(contract, begun), None)
+    (contract.path.parent / "after").mkdir()
+    session = after and report(contract.path.parent / "after", nonce(after))
+    with pytest.raises(ContractError, match=words):
+        begin(contract, session, abandoned)
     assert len(read_ledger(contract)) == sessions
 
 
