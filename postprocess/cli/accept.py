@@ -135,12 +135,25 @@ def evaluate(
         if dry_run:
             typer.echo("\n".join(map(printable, sentences.missing_runs(reached.verdicts))) or "no runs are missing")
             return
+        results = [output.with_suffix(suffix) for suffix in (".html", ".json", ".pdf", ".cdx.json")]
+        keep_evidence(reached, [*results, *([package] if package else [])])
         with writing(output):
             written = acceptance_page.write(reached, output, pdf, sbom)
         files = [*written.files, *packed(reached, written.files, package)]
     print_result(as_json, written.result, acceptance_page.terminal_text(reached))
     typer.echo(f"wrote {', '.join(printable(str(path)) for path in files)}", err=True)
     raise typer.Exit(0 if reached.outcome == PASS else 1)
+
+
+def keep_evidence(reached: "Acceptance", outputs: list[Path]) -> None:
+    """Raises BadParameter if an output would replace a file of the evidence or another output."""
+    from coffeecup.postprocess.reports.evidence_package import payload
+
+    evidence = {file.resolve() for _, file in payload(reached, [])}
+    for number, path in enumerate(outputs):
+        if path.resolve() in evidence or path in outputs[:number]:
+            name = printable(str(path))
+            raise typer.BadParameter(f"{name} is evidence or a result of this acceptance: choose another file")
 
 
 def packed(reached: "Acceptance", results: list[Path], package: Path | None) -> list[Path]:

@@ -103,10 +103,13 @@ def payload(acceptance: Acceptance, results: list[Path]) -> Iterator[tuple[str, 
 
 def baseline_files(file: Path) -> Iterator[tuple[str, Path]]:
     """The evidence of the earlier acceptance, below the folder of its result as it is found there."""
-    content = orjson.loads(file.read_bytes())
-    runs = [run["log"] for clause in content["clauses"] for run in clause["runs"] if run["counts"] and run["log"]]
-    for recorded in dict.fromkeys([*(session["file"] for session in content["sessions"]), *runs]):
-        found = located(Path(recorded), file)
+    try:
+        content = orjson.loads(file.read_bytes())
+        runs = [run["log"] for clause in content["clauses"] for run in clause["runs"] if run["counts"] and run["log"]]
+        recorded = [Path(name) for name in (*(session["file"] for session in content["sessions"]), *runs)]
+    except (orjson.JSONDecodeError, LookupError, TypeError):  # no result: the acceptance is not proven, and says so
+        return
+    for found in dict.fromkeys(located(path, file) for path in recorded):
         if found.is_file():
             yield f"{DATA}/{below(found, file.parent)}", found
 

@@ -289,6 +289,31 @@ def test_missing_runs_are_counted_before_their_session_is_signed(tmp_path):
     assert "session.json is not signed" in said(done)
 
 
+@pytest.mark.parametrize(
+    ("options", "file"),
+    [
+        (("-o", "session.html"), "session.json"),
+        (("-o", "a.html", "--package", "contract.yaml"), "contract.yaml"),
+        (("-o", "a.html", "--package", "contract.acceptance.jsonl"), "contract.acceptance.jsonl"),
+        (("-o", "a.html", "--package", "run-0/b_eff.jsonl"), "run-0/b_eff.jsonl"),
+        (("-o", "a.html", "--package", "a.json"), "a.json"),
+        ((), "acceptance.json"),  # the baseline
+    ],
+)
+def test_no_result_replaces_the_evidence_or_another_result(tmp_path, monkeypatch, options, file):
+    monkeypatch.chdir(tmp_path)
+    accepted(tmp_path / "first", contract(clause(floor=900)), near(1000))
+    shutil.copy(tmp_path / "first" / "acceptance.json", tmp_path)
+    baseline = {"file": "acceptance.json", "sha256": sha256(tmp_path / "acceptance.json"), "at_least": 0.9}
+    path = write_contract(tmp_path, contract(clause(repetitions=1), baseline=baseline))
+    official_session(tmp_path, begin(path), [1000])
+    kept = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    done = run("accept", path, "session.json", *options)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{file} is evidence or a result of this acceptance: choose another file" in said(done)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == kept
+
+
 def test_the_same_acceptance_has_the_same_evidence(tmp_path):
     """Times and owners of files are not in a package."""
     path = write_contract(tmp_path, contract(clause(repetitions=1)))
