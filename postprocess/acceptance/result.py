@@ -25,6 +25,7 @@ from coffeecup.postprocess.sessions.files import SessionReport
 from coffeecup.postprocess.show.words import counted
 
 UNSIGNED = "The evidence is unsigned, because the contract names no signers: whoever has its files can replace them."
+OUTSIDE = "Read from outside the folder of the session: "
 TOO_MANY = (
     "they may have been slow ones. Name only sessions of this acceptance; if that does not help, find the causes and "
     "begin a new acceptance, whose contract may allow more (refused_runs)."
@@ -62,7 +63,7 @@ class Acceptance:
         if not logs:
             return ""
         more = f" and {len(logs) - 1} more" if len(logs) > 1 else ""
-        return f"Read from outside the folder of the session: {logs[0]}{more}. Keep the logs with the session file."
+        return f"{OUTSIDE}{logs[0]}{more}. Keep the logs with the session file."
 
     @property
     def evaluated(self) -> list[EvaluatedRun]:

@@ -20,7 +20,7 @@ from coffeecup import __version__
 from coffeecup.postprocess.acceptance.contract import read_contract
 from coffeecup.postprocess.acceptance.evidence import located
 from coffeecup.postprocess.acceptance.ledger import file_sha256, ledger_path
-from coffeecup.postprocess.acceptance.result import Acceptance, accept
+from coffeecup.postprocess.acceptance.result import OUTSIDE, Acceptance, accept
 from coffeecup.postprocess.acceptance.signatures import signature_path
 from coffeecup.postprocess.history.table import case_table
 from coffeecup.postprocess.reports.acceptance_object import as_object
@@ -32,8 +32,8 @@ DATA, RESULT, SESSIONS = "data", "data/result", "data/sessions"
 BAGIT = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 MANIFEST, TAGS = "manifest-sha256.txt", "tagmanifest-sha256.txt"
 LARGEST, MOST = 2**36, 100_000  # byte in all files of a package, and files
-# Fields that differ on another machine or at another time, and sentences that contain such.
-OF_PLACE = {"made", "coffeecup", "command", "file", "log", "notices", "software_bill", "text"}
+# Fields that differ on another machine or at another time.
+OF_PLACE = {"made", "coffeecup", "command", "file", "log", "software_bill"}
 
 
 class PackageError(ValueError):
@@ -224,7 +224,9 @@ def result_of(bag: Path) -> tuple[dict, Path]:
 
 
 def differences(stated, found, place: str = "") -> Iterator[str]:
-    """Where two results differ, without fields that depend on place and time."""
+    """Where two results differ, without fields and notices that depend on place and time."""
+    if isinstance(stated, list) and isinstance(found, list):
+        stated, found = ([each for each in part if not str(each).startswith(OUTSIDE)] for part in (stated, found))
     if isinstance(stated, dict) and isinstance(found, dict) and stated.keys() == found.keys():
         for name in stated.keys() - OF_PLACE:
             yield from differences(stated[name], found[name], f"{place}.{name}" if place else name)
@@ -238,12 +240,16 @@ def differences(stated, found, place: str = "") -> Iterator[str]:
 def check_page(page: Path, stated: dict, found: Acceptance, bag: Path) -> Iterator[str]:
     """What could not be verified. Raises PackageError if the page is not the one of this result."""
     result = page.with_suffix(".json")
+    if result.read_bytes() != json_text(stated).encode():  # such as a key twice, of which readers take one or the other
+        raise PackageError(f"{result.name} is not as coffeecup writes it: two readers could see different results")
     if stated["coffeecup"] != __version__:
         yield f"The page was not compared: it was written by coffeecup {stated['coffeecup']}, this is {__version__}."
     elif page.read_text(encoding="utf-8") != html(found, stated, result.name, file_sha256(result)):
         raise PackageError(f"{page.name} is not the page of the result {result.name}")
     if (bill := stated["software_bill"]) and file_sha256(bag / RESULT / bill["file"]) != bill["sha256"]:
         raise PackageError(f"{bill['file']} is not the bill that the result states")
+    if bill:
+        yield "The software bill was not compared: its packages are those of the machine that wrote it."
     if page.with_suffix(".pdf").is_file():
         yield "The PDF was not compared with the page: read the page."
     if found.contract.signers is None:

@@ -61,6 +61,7 @@ def test_a_package_is_verified_without_the_files_of_the_site(packed):
     assert done.exit_code == 0, done.output
     assert "Acceptance of the test system: pass" in said(done)
     assert "the package is intact and proves its result" in said(done)
+    assert "The software bill was not compared" in said(done)
 
 
 def test_sha256sum_verifies_the_files_of_a_package(packed, tmp_path):
@@ -151,6 +152,16 @@ def better_page(bag):
     edit(bag / "data/result/a.html", b"Acceptance of the test system", b"Acceptance of another system")
 
 
+def better_notice(bag):
+    """On the page, too."""
+    edit(bag / "data/result/a.json", b'"notices": []', b'"notices": [\n    "Supervised by all."\n  ]')
+
+
+def two_results(bag):
+    """Readers take the first of two equal keys, or the last one."""
+    edit(bag / "data/result/a.json", b'"result": "pass",', b'"result": "fail",\n  "result": "pass",')
+
+
 def milder_contract(bag):
     edit(bag / "data/contract.yaml", b"floor: 1000", b"floor: 100")
 
@@ -166,6 +177,8 @@ def milder_contract(bag):
         (ledger_in_another_order, "the ledger was altered"),
         (sessions_renumbered, "data/sessions/1/run-0/b_eff.jsonl is no part of this acceptance, or not in its place"),
         (better_result, "and the package states"),
+        (better_notice, "notices is [], and the package states ['Supervised by all.']"),
+        (two_results, "a.json is not as coffeecup writes it: two readers could see different results"),
         (better_page, "a.html is not the page of the result a.json"),
         (milder_contract, "the contract was changed after this acceptance had begun"),
         (lambda bag: (bag / "data/more").write_text("approved"), "data/more is no part of this acceptance"),
@@ -258,6 +271,24 @@ def test_a_failed_acceptance_is_verified_and_stays_failed(tmp_path):
     assert "Nothing is signed" in said(done)
     content = json.loads(run("accept", "--verify", tmp_path / "evidence.tar", "--json").stdout)
     assert content["result"] == "fail"
+
+
+def test_a_reason_why_a_run_was_refused_is_compared(tmp_path):
+    """It may name a path, but that of the session, which is the same everywhere."""
+    path = write_contract(tmp_path, contract(clause(repetitions=2)))
+    report = official_session(tmp_path / "1", begin(path), [1000, 1001, 1002])
+    (tmp_path / "1" / "run-0" / "b_eff.jsonl").unlink()
+    altered = tmp_path / "1" / RUN
+    altered.write_bytes(altered.read_bytes() + b" ")
+    run("accept", path, report, "-o", tmp_path / "a.html", "--package", tmp_path / "evidence.tar")
+    assert verified(tmp_path / "evidence.tar").exit_code == 1
+
+    def milder(bag):
+        edit(bag / "data/result/a.json", b"the log was altered since the session", b"the operator stopped it")
+
+    (tmp_path / "forged").mkdir()
+    done = verified(changed(tmp_path, tmp_path / "forged", milder))
+    assert done.exit_code == 2 and "text is the log was altered since the session" in said(done)
 
 
 def test_a_package_has_the_evidence_of_its_baseline(tmp_path):
