@@ -8,6 +8,7 @@ metric that no kernel has, a wrong unit.
 import hashlib
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -117,13 +118,18 @@ class Contract:
 
 
 class Loader(yaml.SafeLoader):
-    """Keeps dates as text, as they were written."""
+    """Keeps as text what YAML 1.1 would read as something else than is written: dates, 10:00 as 600, 0170 as 120."""
 
 
+UNUSUAL = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 Loader.yaml_implicit_resolvers = {
-    first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, form) for tag, form in resolvers if tag not in UNUSUAL]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]*)$")
+Loader.add_implicit_resolver(UNUSUAL[1], INTEGER, list("-+0123456789"))
+FLOAT = re.compile(r"[-+]?([0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)([eE][-+][0-9]+)?$")
+Loader.add_implicit_resolver(UNUSUAL[2], FLOAT, list("-+.0123456789"))
 
 
 @cache
@@ -170,7 +176,7 @@ def read_contract(path) -> Contract:
         tuple(clause_of(clause, content.get("baseline", {}).get("at_least")) for clause in content["clauses"]),
         hashed_file(path, root, content, "signers"),
         tuple(relation_of(relation, units) for relation in content.get("relations", ())),
-        content.get("refused_runs", 0),
+        int(content.get("refused_runs", 0)),
         baseline_of(path, root, content),
     )
 
@@ -308,7 +314,9 @@ def clause_of(content: dict, at_least: float | None) -> Clause:
     size, files, every = (content.get(key, {}) for key in ("size", "file_system", "every_run"))
     fields: dict[str, Any] = {key: value for key, value in content.items() if key in Clause.__dataclass_fields__}
     fields |= {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
-    fields |= {"name": content["clause"], "hosts": size.get("hosts"), "processes": size["processes"]}
+    hosts = int(size["hosts"]) if "hosts" in size else None  # for the schema, 2.0 is an integer, too
+    fields |= {"name": content["clause"], "hosts": hosts, "processes": int(size["processes"])}
+    fields["repetitions"] = int(content["repetitions"])
     fields |= {"directory": files.get("directory"), "filesystem": files.get("type")}
     fields |= {"least_of_median": every.get("least"), "most_of_median": every.get("most")}
     fields["at_least"] = content.get("at_least", at_least)

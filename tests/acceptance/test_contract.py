@@ -152,6 +152,9 @@ def official(benchmark, metric):
         (AT_FLOOR, "    flor: 1000", "line 4, clauses.1: "),
         (AT_FLOOR, f"{AT_FLOOR}\n    ceiling: 900", "line 11, clauses.1.floor: the floor is above the ceiling"),
         (AT_FLOOR, "    floor: .nan", "line 11, clauses.1.floor: "),
+        (AT_FLOOR, "    ceiling: 10:00", "line 11, clauses.1.ceiling: \"10:00\" is not of type"),  # YAML 1.1: 600
+        (AT_FLOOR, "    floor: 0170", "line 11, clauses.1.floor: \"0170\" is not of type"),  # YAML 1.1: 120
+        (AT_FLOOR, "    floor: 1:30.5", "line 11, clauses.1.floor: \"1:30.5\" is not of type"),
         (AT_FLOOR, f"{AT_FLOOR}\n    floor: 10", "line 12: the key 'floor' occurs twice"),
         ("median", "best", "line 14, clauses.1.statistic: "),
         ("repetitions: 3", "repetitions: 0", "line 13, clauses.1.repetitions: "),
@@ -247,6 +250,15 @@ def test_a_template_is_a_contract_that_can_be_explained(path):
         [line] = [line for line in done.stdout.splitlines() if line.startswith(f"{clause.name}: ")]
         assert clause.metric in line and all(key in line for key in clause.forbidden)
     assert f"from {agreed.terms.first_day} to {agreed.terms.last_day}" in done.stdout
+
+
+def test_a_count_with_a_decimal_point_is_a_count(tmp_path):
+    text = GOOD.replace("repetitions: 3", "repetitions: 3.0\n    sequential: true") + "refused_runs: 1.0\n"
+    (tmp_path / "c.yaml").write_text(text)
+    agreed = read_contract(tmp_path / "c.yaml")
+    assert [repr(agreed.refused_runs), repr(agreed.clauses[0].repetitions)] == ["1", "3"]
+    done = run("accept", "--dry-run", tmp_path / "c.yaml")
+    assert done.exit_code == 0 and "2 runs are missing" in done.stdout
 
 
 def test_qualifications_that_a_contract_can_forbid_exist():
