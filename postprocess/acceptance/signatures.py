@@ -52,7 +52,9 @@ def verify(file: Path, signers: Path) -> Signature:
     options = ("-f", signers, "-I", signer, "-n", NAMESPACE, "-s", signature)
     verified = keygen("verify", *options, content=file.read_bytes())
     if verified.returncode:
-        return Signature(None, f"the signature of {file.name} by {signer} is not valid: the file was altered")
+        reason = (verified.stderr.decode(errors="replace").strip().splitlines() or [""])[-1].rpartition(": ")[2]
+        reason = "the file was altered" if reason == "incorrect signature" else reason or "no reason was given"
+        return Signature(None, f"the signature of {file.name} by {signer} is not valid: {reason}")
     return Signature(signer)
 
 
