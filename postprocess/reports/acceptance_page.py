@@ -14,6 +14,7 @@ from rich.text import Text
 from coffeecup import __version__
 from coffeecup.postprocess.acceptance.result import Acceptance
 from coffeecup.postprocess.acceptance.sentences import demand
+from coffeecup.postprocess.logs.paths import replace_text
 from coffeecup.postprocess.reports.acceptance_object import as_object
 from coffeecup.postprocess.reports.software_bill import counts, software_bill
 from coffeecup.postprocess.show.html import environment
@@ -43,10 +44,8 @@ def write(acceptance: Acceptance, page: Path, pdf: bool, bill: bool) -> Written:
         stated = write_bill(software_bill(acceptance), files[-1])
     result = as_object(acceptance, stated)
     text = json_text(result)
-    files[1].write_text(text, encoding="utf-8")
-    page.write_text(
-        html(acceptance, result, files[1].name, hashlib.sha256(text.encode()).hexdigest()), encoding="utf-8"
-    )
+    replace_text(files[1], text)
+    replace_text(page, html(acceptance, result, files[1].name, hashlib.sha256(text.encode()).hexdigest()))
     if pdf:
         files.append(page.with_suffix(".pdf"))
         print_page(page, files[-1])
@@ -56,7 +55,7 @@ def write(acceptance: Acceptance, page: Path, pdf: bool, bill: bool) -> Written:
 def write_bill(bill: dict, path: Path) -> dict:
     """Writes a software bill of materials; what the result states about it."""
     text = json_text(bill)
-    path.write_text(text, encoding="utf-8")
+    replace_text(path, text)
     return {"file": printable(path.name), "sha256": hashlib.sha256(text.encode()).hexdigest(), **counts(bill)}
 
 

@@ -4,6 +4,7 @@ its reason, although all its hashes are right."""
 
 import hashlib
 import json
+import resource
 import shutil
 import subprocess
 import tarfile
@@ -343,6 +344,22 @@ def test_no_result_replaces_the_evidence_or_another_result(tmp_path, monkeypatch
     assert (done.exit_code, done.stdout) == (2, "")
     assert f"{file} is evidence or a result of this acceptance: choose another file" in said(done)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == kept
+
+
+def test_a_result_that_cannot_be_written_leaves_the_one_before(tmp_path):
+    """A limit of the size of files is like a full disk."""
+    path = write_contract(tmp_path, contract(clause(repetitions=1)))
+    words = ["accept", path, official_session(tmp_path / "1", begin(path), [1000]), "-o", tmp_path / "a.html"]
+    assert run(*words).exit_code == 0
+    kept = {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        done = run(*words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert done.exit_code == 2 and "File too large" in said(done)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == kept
 
 
 def test_the_same_acceptance_has_the_same_evidence(tmp_path):
