@@ -152,9 +152,9 @@ def official(benchmark, metric):
         (AT_FLOOR, "    flor: 1000", "line 4, clauses.1: "),
         (AT_FLOOR, f"{AT_FLOOR}\n    ceiling: 900", "line 11, clauses.1.floor: the floor is above the ceiling"),
         (AT_FLOOR, "    floor: .nan", "line 11, clauses.1.floor: "),
-        (AT_FLOOR, "    ceiling: 10:00", "line 11, clauses.1.ceiling: \"10:00\" is not of type"),  # YAML 1.1: 600
-        (AT_FLOOR, "    floor: 0170", "line 11, clauses.1.floor: \"0170\" is not of type"),  # YAML 1.1: 120
-        (AT_FLOOR, "    floor: 1:30.5", "line 11, clauses.1.floor: \"1:30.5\" is not of type"),
+        (AT_FLOOR, "    ceiling: 10:00", 'line 11, clauses.1.ceiling: "10:00" is not of type'),  # YAML 1.1: 600
+        (AT_FLOOR, "    floor: 0170", 'line 11, clauses.1.floor: "0170" is not of type'),  # YAML 1.1: 120
+        (AT_FLOOR, "    floor: 1:30.5", 'line 11, clauses.1.floor: "1:30.5" is not of type'),
         (AT_FLOOR, f"{AT_FLOOR}\n    floor: 10", "line 12: the key 'floor' occurs twice"),
         ("median", "best", "line 14, clauses.1.statistic: "),
         ("repetitions: 3", "repetitions: 0", "line 13, clauses.1.repetitions: "),

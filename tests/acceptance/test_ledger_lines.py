@@ -67,7 +67,7 @@ def test_each_line_commits_to_all_earlier_ones(contract):
     [
         (0, "n1", None, "c.acceptance.jsonl: no session has begun yet: leave out --after and --abandoned"),
         (0, None, "why", "c.acceptance.jsonl: no session has begun yet"),
-        (1, None, None, "c.acceptance.jsonl: session 1 has begun: name its report with --after, or say with --abandoned why"),
+        (1, None, None, "c.acceptance.jsonl: session 1 has begun: name its report with --after, or say with"),
         (2, None, "", "c.acceptance.jsonl: session 2 has begun"),
         (1, "n1", None, "0.json: it does not contain the nonce of session 1: name the report of that session, or say"),
     ],
