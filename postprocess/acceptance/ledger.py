@@ -20,7 +20,7 @@ import msgspec
 
 from coffeecup.postprocess.acceptance.contract import Contract, ContractError
 from coffeecup.postprocess.acceptance.signatures import signature, signature_path
-from coffeecup.postprocess.logs.paths import content
+from coffeecup.postprocess.logs.paths import content, regular
 from coffeecup.postprocess.logs.records import Count, Sha256, Text, Time
 from coffeecup.postprocess.sessions.files import SessionReport
 
@@ -190,5 +190,5 @@ def gaps(entries: list[Entry], reports: list[SessionReport]) -> Iterator[str]:
 
 def file_sha256(path: Path) -> str:
     """The hash of a file's content, in hexadecimal digits. Raises OSError."""
-    with path.open("rb") as file:
+    with regular(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,6 +4,7 @@ docs/evidence/acceptance.md lists them, and what nothing here detects. test_bind
 test_ledger_lines.py ledgers."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -85,6 +86,16 @@ def test_a_slow_log_that_is_altered_to_another_file_system_stays_in_the_evaluati
     refused = [[refusal["key"] for refusal in run["refusals"]] for run in result["clauses"][0]["runs"]]
     assert refused == [[], ["altered"], []]
     assert (result["result"], result["refused"]["runs"]) == ("not proven", 1)
+
+
+def test_a_log_that_is_a_pipe_is_missing(tmp_path):
+    """Reading it would never end."""
+    session = made(tmp_path, contract(ONE))
+    [log] = session.glob("*/b_eff.jsonl")
+    log.unlink()
+    os.mkfifo(log)
+    _, result = evaluate(tmp_path, session)
+    assert "missing" in {refusal["key"] for refusal in result["clauses"][0]["runs"][0]["refusals"]}
 
 
 def test_a_ledger_that_begins_again_proves_nothing_about_older_sessions(tmp_path):
