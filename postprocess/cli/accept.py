@@ -135,8 +135,7 @@ def evaluate(
         if dry_run:
             typer.echo("\n".join(map(printable, sentences.missing_runs(reached.verdicts))) or "no runs are missing")
             return
-        results = [output.with_suffix(suffix) for suffix in (".html", ".json", ".pdf", ".cdx.json")]
-        keep_evidence(reached, [*results, *([package] if package else [])])
+        keep_evidence(reached, output, package)
         with writing(output):
             written = acceptance_page.write(reached, output, pdf, sbom)
         files = [*written.files, *packed(reached, written.files, package)]
@@ -145,10 +144,12 @@ def evaluate(
     raise typer.Exit(0 if reached.outcome == PASS else 1)
 
 
-def keep_evidence(reached: "Acceptance", outputs: list[Path]) -> None:
+def keep_evidence(reached: "Acceptance", page: Path, package: Path | None) -> None:
     """Raises BadParameter if an output would replace a file of the evidence or another output."""
     from coffeecup.postprocess.reports.evidence_package import payload
 
+    results = [page.with_suffix(suffix) for suffix in (".html", ".json", ".pdf", ".cdx.json")]
+    outputs = [*results, *([package] if package else [])]
     evidence = {file.resolve() for _, file in payload(reached, [])}
     for number, path in enumerate(outputs):
         if path.resolve() in evidence or path in outputs[:number]:
