@@ -92,9 +92,9 @@ def test_verdict_and_signatures_of_many_parties_fit_on_the_first_page(tmp_path):
     """With a long title and more missing sessions than the page names."""
     title = "Acceptance of a system with a long name, " * 8
     agreed = write_contract(tmp_path, contract(clause(), contract=title, parties=PARTIES))
-    evidence = evidence_made.evidence(tmp_path, agreed)
-    for _ in range(7):
-        begin(agreed, "--after", evidence)
+    evidence = last = evidence_made.evidence(tmp_path, agreed)
+    for number in range(7):
+        last = evidence_made.official_session(tmp_path / str(number), begin(agreed, "--after", last), [1000])
     result = evaluated(tmp_path, evidence, options=["--pdf"])
     first, *others = printed(tmp_path)
     assert "Notproven" in first and all("".join(party.split()) in first for party in PARTIES)
