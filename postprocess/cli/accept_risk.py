@@ -52,7 +52,9 @@ class Assumptions:
     night_scatter: Annotated[
         float, typer.Option(metavar="PERCENT", help="With --scatter: that of sessions, in addition.")
     ] = 0.0
-    sessions: Annotated[int, typer.Option(metavar="N", min=1, help="Sessions that the runs are divided into.")] = 1
+    sessions: Annotated[
+        int, typer.Option(metavar="N", min=1, max=1000, help="Sessions that the runs are divided into.")
+    ] = 1
     refused: Annotated[
         float, typer.Option(metavar="PERCENT", help="How many of the runs are refused, for example killed.")
     ] = 0.0
