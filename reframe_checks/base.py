@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the checks of all kernels have in common."""
 
+import shlex
+
 import reframe as rfm
 from reframe.core.builtins import run_after
 
@@ -61,7 +63,7 @@ class KernelCheck(
             if value is True:
                 words += [option]
             elif value is not False and value is not None and value != "":
-                words += [option, str(value)]
+                words += [option, shlex.quote(str(value))]
         return words
 
     @run_after("setup")

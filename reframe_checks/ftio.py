@@ -2,6 +2,8 @@
 """FTIO: how much of an out-of-core Fourier transform is I/O, at every size whose smallest matrix a file system can be
 expected to hold."""
 
+import shlex
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, run_after, variable
@@ -71,8 +73,8 @@ class ftio(TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_options(self):
         """After init, because -P takes effect when the test is instantiated."""
-        self.executable_opts += ["--log", self.log_name, "--input", self.input_parameter, "--repeat"]
-        self.executable_opts += [str(self.repetitions), "--storage", self.storage, *self.options_of("direct")]
+        self.executable_opts += ["--log", self.log_name, "--input", shlex.quote(self.input_parameter)]
+        self.executable_opts += ["--repeat", str(self.repetitions), *self.options_of("storage", "direct")]
 
     @run_after("setup")
     def set_time_limit(self):

@@ -2,6 +2,7 @@
 """Checks of benchmarks under load: half of the nodes are measured without load and while the other half generates
 it."""
 
+import shlex
 from importlib import import_module
 
 import reframe as rfm
@@ -43,7 +44,7 @@ class UnderLoad(rfm.RegressionTestPlugin):
     @run_after("setup")
     def set_load(self):
         self.load = ",".join(self.kinds)
-        self.executable_opts += ["--kinds", self.load, *self.options_of("victims")]
+        self.executable_opts += ["--kinds", shlex.quote(self.load), *self.options_of("victims")]
 
     def expected_units(self):
         from coffeecup.postprocess.benchmarks.load_metrics import of_kinds

@@ -44,6 +44,7 @@ def test_short_run_passes_is_not_official_and_leaves_nothing(reframe, openmpi, t
             ["form=top_clusters", "hints=hints.cfg", "individual_pointers=yes"],
             ["b_eff_io.jsonl --top-clusters --hints hints.cfg --individual-pointers --directory"],
         ),
+        (["hints=cb_config_list=*:1;2 $x"], ["--hints 'cb_config_list=*:1;2 $x' --"]),
     ],
 )
 def test_options_reach_the_kernel(reframe, options, says):
