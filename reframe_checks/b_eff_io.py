@@ -10,7 +10,7 @@ from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .base import KernelCheck
 from .build import kernel_build
-from .io_options import IoOptions
+from .io_options import IoOptions, hints_of_the_job
 from .partitions import refuse
 from .tested_directory import TestedDirectory
 
@@ -58,6 +58,7 @@ class b_eff_io(IoOptions, TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_options(self):
         """After the number of processes, before the options that were added until now."""
+        self.hints = hints_of_the_job(self.hints)
         options = self.options_of("scheduled_time", "memory_per_process", "hints", "individual_pointers")
         self.executable_opts = ["--log", self.log_name, *OPTIONS[self.form], *options, *self.executable_opts]
 

@@ -8,6 +8,7 @@ from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .base import KernelCheck
 from .build import kernel_build
+from .io_options import hints_of_the_job
 from .tested_directory import TestedDirectory
 from .under_load import UnderLoad
 
@@ -37,6 +38,7 @@ class b_eff_io_load(UnderLoad, TestedDirectory, KernelCheck):
 
     @run_after("init")
     def set_options(self):
+        self.hints = hints_of_the_job(self.hints)
         self.executable_opts = ["--log", self.log_name, *self.options_of("scheduled_time", "hints")]
 
     @run_after("init")

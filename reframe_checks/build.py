@@ -29,7 +29,7 @@ from . import spack
 from .environments import compiler_of
 from .logged import LoggedOnce
 from .partitions import extras_of, say
-from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, spack_output
+from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, as_seen_from_the_job, spack_output
 from .vocabulary import Extra
 
 FAILED = "build_failed"  # in the stage directory: the exit code of the command that failed
@@ -174,7 +174,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         return shared / name, shlex.quote(str(_folder_of_session(None, "coffeecup-") / name))
 
     def _prebuilt_commands(self):
-        folder = self.prebuilt_directory
+        folder = as_seen_from_the_job(self.prebuilt_directory)
         self.executable_path = f"{folder}/{self.benchmark}" if folder else self.benchmark
         where = f"in {folder}" if folder else "on PATH"
         complaint = shlex.quote(f"builder=prebuilt: there is no working {self.benchmark} {where}")

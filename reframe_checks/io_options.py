@@ -7,6 +7,8 @@ from reframe.core.builtins import run_after, variable
 
 from coffeecup.postprocess import reframe_version  # noqa: F401
 
+from .paths import as_seen_from_the_job
+
 
 class IoOptions(rfm.RegressionTestPlugin):
     """`-S <check>.read_shift=yes`: every process reads what a process of another node wrote.
@@ -22,3 +24,9 @@ class IoOptions(rfm.RegressionTestPlugin):
 
     def requested(self):
         return super().requested() | {"read_shift": "yes" if self.read_shift else "", "fill_memory": self.fill_memory}
+
+
+def hints_of_the_job(hints):
+    """The path of a file as the job needs it; hints themselves, NAME=VALUE,..., unchanged: told apart as in
+    kernels/common/options.c."""
+    return hints if "=" in hints.partition("/")[0] else as_seen_from_the_job(hints)

@@ -15,3 +15,9 @@ SPACK_RECIPES = ROOT / "spack-repo" / "spack_repo" / "coffeecup" / "packages"
 def spack_output():
     """Parent of Spack's environments, absolute; in the user's own directory, as site_configs/common/frame.py has it."""
     return Path(os.environ.get("COFFEECUP_OUTPUT") or "output", "spack").resolve()
+
+
+def as_seen_from_the_job(path):
+    """A path of the command line, absolute, because jobs run in other directories; unchanged if it is empty or begins
+    with what the shell of the job expands."""
+    return path if path[:1] in ("", "$", "~") else str(Path(path).absolute())

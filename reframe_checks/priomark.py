@@ -12,6 +12,7 @@ from coffeecup.postprocess import reframe_version  # noqa: F401
 from .base import KernelCheck
 from .build import kernel_build
 from .io_options import IoOptions
+from .paths import as_seen_from_the_job
 from .tested_directory import TestedDirectory
 
 DEFAULT_WORKLOAD = "default"
@@ -51,10 +52,10 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_options(self):
         """After init, because -P takes effect when the test is instantiated."""
-        self.executable_opts += ["--log", self.log_name, "--workload", shlex.quote(as_seen_from_the_job(self.workload))]
+        self.executable_opts += ["--log", self.log_name, "--workload", shlex.quote(workload_of_the_job(self.workload))]
         self.executable_opts += self.options_of("only")
         if self.interfaces:
-            self.executable_opts += ["--interfaces", shlex.quote(str(Path(self.interfaces).resolve()))]
+            self.executable_opts += ["--interfaces", shlex.quote(as_seen_from_the_job(self.interfaces))]
 
     def requested(self):
         """Bandwidths of different workloads are not comparable."""
@@ -62,7 +63,6 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
         return super().requested() | {"workload": workload, "only": self.only}
 
 
-def as_seen_from_the_job(workload):
-    """The absolute path of a file, because the job runs in another directory; the name of an included workload
-    unchanged."""
-    return str(Path(workload).resolve()) if "/" in workload or Path(workload).suffix else workload
+def workload_of_the_job(workload):
+    """The path of a file as the job needs it; the name of an included workload unchanged."""
+    return as_seen_from_the_job(workload) if "/" in workload or Path(workload).suffix else workload

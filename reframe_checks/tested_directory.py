@@ -12,6 +12,7 @@ from reframe.core.builtins import parameter, run_after, run_before, variable
 from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .partitions import compute_partitions, extras_of, refuse, say
+from .paths import as_seen_from_the_job
 from .vocabulary import GIVEN, STAGE, Extra
 
 # The option of a job that starts after others have ended, however they ended.
@@ -71,7 +72,7 @@ class TestedDirectory(rfm.RegressionTestPlugin):
         if not self.needs_directory:
             return
         chosen = {} if self.directory else file_systems_of(self.current_partition)[self.file_system]
-        self.directory = self.directory or chosen.get("directory", self.stagedir)
+        self.directory = as_seen_from_the_job(self.directory) or chosen.get("directory", self.stagedir)
         self.job.options = [*self.job.options, *chosen.get("options", ())]
         quote = '"' if re.search(r"\s", str(self.directory)) else ""  # by which its variables are expanded
         self.executable_opts += ["--directory", f"{quote}{self.directory}{quote}"]

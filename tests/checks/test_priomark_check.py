@@ -2,6 +2,8 @@
 """The check of priomark as ReFrame runs it: what it hands to the kernel, what it compares, and a real run through
 it."""
 
+import os
+
 import pytest
 from builds import ROOT
 from check_runs import prebuilt, references, values
@@ -23,12 +25,12 @@ def compared(kernel_with, tmp_path):
 
 
 def test_real_run_of_a_file_s_workload_passes_and_leaves_nothing(reframe, openmpi, tmp_path):
-    """The file is named from where ReFrame was started."""
+    """The file and the folders are named from where ReFrame was started."""
     tested = tmp_path / "tested"
     tested.mkdir()
     (tmp_path / "mine.cfg").write_text(SMALL)
-    chosen = values("priomark.workload=mine.cfg", f"priomark.directory={tested}")
-    session = reframe("-r", *TWO, *prebuilt(openmpi.bin), *chosen)
+    chosen = values("priomark.workload=mine.cfg", "priomark.directory=tested")
+    session = reframe("-r", *TWO, *prebuilt(os.path.relpath(openmpi.bin, tmp_path)), *chosen)
     assert session.returncode == 0, session.output
     [case] = session.cases
     found = {key.split(":")[-1]: value[0] for key, value in case["perfvalues"].items()}
