@@ -2,6 +2,7 @@
 """Locates the checkout and its sites, and reads a site's configuration as ReFrame does."""
 
 import difflib
+import shlex
 from pathlib import Path
 
 from jsonschema import ValidationError
@@ -44,10 +45,12 @@ def settings_of(tree, name):
     if not path.is_file():
         known = names(tree)
         close = difflib.get_close_matches(name, known, 1)
+        new = name + ("" if is_checkout(tree) else " --directory DIRECTORY")
+        new = f"NAME --directory {shlex.quote(name)}" if "/" in name else new
         raise SiteError(
             f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: "
             + (f"existing sites are {', '.join(known)}; " if known else "")
-            + f"create one with `coffeecup site new {name}{'' if is_checkout(tree) else ' --directory DIRECTORY'}`"
+            + f"create one with `coffeecup site new {new}`"
         )
     return path
 

@@ -111,6 +111,8 @@ def test_unknown_site_of_an_installation_is_refused_with_a_command_that_works_th
     (tmp_path / "site_configs" / "local" / "settings.py").touch()
     with pytest.raises(site_tree.SiteError, match=f"^there is no site 'here': existing sites are local; {created}$"):
         site_tree.settings_of(site_tree.find_tree(), "here")
+    with pytest.raises(site_tree.SiteError, match=r"`coffeecup site new NAME --directory '\./my here'`$"):
+        site_tree.settings_of(site_tree.find_tree(), "./my here")
 
 
 def test_wheel_has_the_configuration_that_refusals_name():
