@@ -51,6 +51,7 @@ class SizedRun(rfm.RegressionTestPlugin):
 
     @run_after("init")
     def set_valid_systems(self):
+        self._refuse_sizes_that_select_nothing()
         partitions = sizes.partitions_for(self.num_processes, self.benchmark, self.num_nodes, self.per_device)
         self._refuse_unknown_sizes(partitions)
         for partition in partitions:
@@ -62,6 +63,17 @@ class SizedRun(rfm.RegressionTestPlugin):
             self.valid_prog_environs = [name for partition in partitions for name in mpi_environments(partition)]
         for partition in partitions:
             self.tags |= sizes.tags_of(partition, self.num_processes, self.per_device)
+
+    def _refuse_sizes_that_select_nothing(self):
+        """ReFrame would leave out the check, or all of its sizes would run, without a message."""
+        if self.num_nodes is not None and self.num_nodes < 1:
+            refuse(f"num_nodes: {self.num_nodes} is not a number of nodes")
+        if self.num_processes.partition:
+            return
+        if self.num_nodes:
+            refuse(f"{self.benchmark}: num_nodes and num_processes exclude each other: choose one")
+        if not self.num_processes:
+            refuse("num_processes: 0 is not a number of processes")
 
     def _refuse_unknown_sizes(self, partitions):
         """Before anything is listed. In a run, such a partition costs its own tests only. With `-P
