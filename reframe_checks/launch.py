@@ -108,6 +108,8 @@ class SizedRun(rfm.RegressionTestPlugin):
             raise PipelineError(sizes.unknown(self.current_partition, self.per_device))
         if misfit := room.misfit(processes):
             raise PipelineError(f"partition {self.current_partition.fullname!r}: {misfit}")
+        if self.processes_per_node is not None and self.processes_per_node < 1:  # ReFrame would skip or ignore it
+            raise PipelineError(f"processes_per_node: {self.processes_per_node} is not a number of processes")
         nodes = room.nodes_for(processes)
         self.skip_if(nodes < self.fewest_nodes, f"requires at least {self.fewest_nodes} nodes, this size has {nodes}")
         self.num_tasks_per_node = self.processes_per_node or processes // nodes

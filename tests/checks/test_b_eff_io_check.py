@@ -70,6 +70,14 @@ def test_unknown_form_ends_the_session_and_names_the_valid_ones(reframe):
     assert session.returncode != 0 and "valid are official, top_clusters, quick" in session.output
 
 
+@pytest.mark.parametrize("number", [0, -1])
+def test_number_of_processes_of_a_node_that_is_none_fails(reframe, number):
+    """ReFrame skips a check with less than one process."""
+    session = reframe("--dry-run", *TWO, *values(f"b_eff_io.processes_per_node={number}"))
+    says = f"processes_per_node: {number} is not a number of processes"
+    assert session.returncode == 1 and says in check_runs.only_case(session)["fail_reason"]
+
+
 @pytest.mark.parametrize(
     ("options", "quick"),
     [
