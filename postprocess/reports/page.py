@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import jinja2
@@ -118,12 +119,15 @@ def comparisons(scores: list[Score]) -> list[tuple[str, Figure]]:
 
 
 def named_figures(found: list[Item]) -> list[tuple[str, Figure]]:
-    """Every figure with the beginning of its files' names; logs of the same name are numbered."""
-    stems = [item.path.stem for item in found]
+    """Every figure with the beginning of its files' names; logs of the same name are numbered, past the names that
+    others have."""
+    stems: list[str] = []
+    names = [item.path.stem for item in found]
+    for name in names:
+        numbered = (f"{name}-{number}" for number in count(1))
+        stems.append(name if names.count(name) == 1 else next(one for one in numbered if one not in [*names, *stems]))
     own = [
-        (stem if stems.count(stem) == 1 else f"{stem}-{stems[:place].count(stem) + 1}", figure)
-        for place, (stem, item) in enumerate(zip(stems, found))
-        for figure in (*item.figures, *filter(None, [item.of_nodes]))
+        (stem, figure) for stem, item in zip(stems, found) for figure in (*item.figures, *filter(None, [item.of_nodes]))
     ]
     return own + comparisons([item.result for item in found if isinstance(item.result, Score)])
 

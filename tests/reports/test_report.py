@@ -138,6 +138,15 @@ def test_several_logs_share_one_page_with_a_figure_over_the_sizes(tmp_path):
     assert {attributes["href"] for attributes in page.named("a")} >= {"#log-1", "#log-2", "#log-3"}
 
 
+def test_no_figure_of_a_log_replaces_that_of_another(tmp_path):
+    (tmp_path / "other").mkdir()
+    names = {"run.jsonl": 2, "run-1.jsonl": 7, "other/run.jsonl": 16}
+    paths = [logs_made.write(tmp_path / name, averaged_log(ranks=ranks)) for name, ranks in names.items()]
+    named = [f"{stem}-{figure.name}" for stem, figure in report.named_figures(report.items(paths))]
+    assert len(set(named)) == len(named)
+    assert {"run-1-lengths", "run-2-lengths", "run-3-lengths", "b_eff-sizes"} <= set(named)
+
+
 def test_figures_show_the_logs_numbers(logs):
     [item] = report.items([logs["full"]])
     figures = {figure.name: figure.data for figure in item.figures}
