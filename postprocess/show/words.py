@@ -22,7 +22,8 @@ def size(count: int) -> str:
     """A size in byte with the unit of its power of two, in three digits (four from 1000 on)."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if count >= factor:
-            return f"{round(count / factor, 2 if count < 10 * factor else 1):g} {unit}"
+            places = 2 if count < 10 * factor else 1 if count < 1000 * factor else None
+            return f"{round(count / factor, places):.15g} {unit}"
     return f"{count} byte"
 
 
