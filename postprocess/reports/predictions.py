@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictions as text: several designs side by side, always marked as predicted."""
 
+from rich.console import Console
 from rich.text import Text
 
 from coffeecup.postprocess.benchmarks.predicted import Comparison, Estimate, Prediction, limited_by
@@ -9,7 +10,7 @@ from coffeecup.postprocess.show.words import counted, digits, printable, unit_wo
 
 
 def terminal_text(predictions: list[Prediction]) -> str:
-    """A table with a column per design, and what limits each pattern."""
+    """A table with a column per design, as wide as its numbers need, and what limits each pattern."""
     table = simple_table()
     table.add_column("metric", no_wrap=True)
     for each in predictions:
@@ -19,7 +20,7 @@ def terminal_text(predictions: list[Prediction]) -> str:
         cells = [estimate_text(each.metrics.get(name)) for each in predictions]
         table.add_row(f"{name}, {unit_word(unit)}".removesuffix(", "), *cells)
     title = Text("Predicted, not measured", style="bold")
-    return rendered(title, table, *map(Text, notes(predictions)), width=46 + 36 * len(predictions))
+    return rendered(title, table, *map(Text, notes(predictions)), width=Console(width=10**4).measure(table).maximum)
 
 
 def comparison_text(comparisons: list[Comparison]) -> str:

@@ -203,3 +203,11 @@ def test_predictions_are_marked():
     """In the file as well, so that nobody takes one for a score."""
     [only] = predict(made(network="crossbar", nodes=2), [2], [])
     assert only.kind == "predicted" and msgspec.json.decode(msgspec.json.encode(only))["kind"] == "predicted"
+
+
+def test_no_number_of_the_table_is_cut(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    words = ["--network", "crossbar", "--nodes", 1000, "--nic", "90TB/s", "--latency", "1.5us"]
+    shown = json.loads(run("predict", *words, "--json").stdout)[0]["metrics"]["b_eff_at_l_max"]
+    table = run("predict", *words).stdout
+    assert f"({shown['low']:.0f} to {shown['high']:.0f})" in table and shown["value"] > 1e10
