@@ -91,7 +91,7 @@ def verdict(metric: str, value, reference, low, high, unit, result) -> Verdict:
         metric,
         value,
         unit or "",
-        None if outcome == "no reference" else reference,
+        reference if reference or low is not None or high is not None else None,
         bound(reference, low),
         bound(reference, high),
         outcome,

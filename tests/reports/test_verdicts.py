@@ -40,6 +40,11 @@ def test_what_is_no_finite_number_was_not_measured(value):
     assert (found.value, found.outcome) == (None, "not measured")
 
 
+def test_a_metric_without_a_value_has_no_reference_of_0_without_bounds():
+    assert verdict("m", None, 0, None, None, "s", "pass").reference is None
+    assert verdict("m", None, 0, -0.1, None, "s", "pass").reference == 0
+
+
 def test_a_case_counts_what_was_compared():
     made = [
         verdict(name, value, reference, low, None, "s", result)
