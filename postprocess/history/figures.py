@@ -54,7 +54,8 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
         axis.set_title(title)
         sizes.append(
             f"{title}: {counted(series['session'].nunique(), 'session')}, median "
-            f"{digits(series['value'].median())} {unit_word(first['unit'])}, {counted(len(here), 'change')}"
+            f"{digits(series['value'].median())} {unit_word(first['unit'])}".rstrip()
+            + f", {counted(len(here), 'change')}"
         )
     axes[0].set_ylabel(f"{first['metric']} [{first['unit']}]" if first["unit"] else first["metric"])
     axes[0].legend(loc="best")

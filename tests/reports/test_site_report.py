@@ -292,3 +292,9 @@ def test_two_values_are_not_joined_by_a_line(tmp_path, sessions, joined):
     [figure] = trends(values_of(tmp_path, nights([100.0] * sessions)), [])
     [line] = [line for line in figure.canvas.axes[0].lines if line.get_marker() == "o"]
     assert (line.get_linestyle() == "-") == joined and np.size(line.get_xdata()) == sessions
+
+
+@pytest.mark.parametrize(("unit", "median"), [("1", "median 100, "), ("MByte/s", "median 100 MByte/s, ")])
+def test_the_median_of_a_figure_has_its_unit(tmp_path, unit, median):
+    [figure] = trends(values_of(tmp_path, nights([100.0] * 3, unit=unit)), [])
+    assert median in figure.description
