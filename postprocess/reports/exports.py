@@ -12,7 +12,7 @@ from coffeecup.postprocess.history.completeness import INCOMPLETE, NOT_RUN, sess
 from coffeecup.postprocess.history.events import Event
 from coffeecup.postprocess.reports.changes import gap, metrics_of, sentence, verdict
 from coffeecup.postprocess.show.tables import each_row
-from coffeecup.postprocess.show.words import printable
+from coffeecup.postprocess.show.words import printable, unit_word
 
 # Label values in OpenMetrics: backslash, quote and line feed are escaped; other characters stay.
 ESCAPED = {"\\": r"\\", '"': r"\"", "\n": r"\n"}
@@ -84,9 +84,9 @@ def of_case(row, metrics: pd.DataFrame | None) -> ElementTree.Element:
 def line_of(metric) -> str:
     """A metric with its unit, reference and bounds in full precision, and its outcome."""
     numbers = {"reference": metric.reference, "lower bound": metric.lower, "upper bound": metric.upper}
-    value = "no value" if pd.isna(metric.value) else f"{float(metric.value)!r} {metric.unit}"
+    known = "no value" if pd.isna(metric.value) else f"{float(metric.value)!r} {unit_word(metric.unit)}".rstrip()
     limits = "".join(f", {name} {float(number)!r}" for name, number in numbers.items() if pd.notna(number))
-    return printable(f"{metric.metric}: {value}{limits}; {metric.outcome}")
+    return printable(f"{metric.metric}: {known}{limits}; {metric.outcome}")
 
 
 def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event], hangs: pd.DataFrame) -> str:

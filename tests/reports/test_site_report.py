@@ -179,7 +179,8 @@ def test_one_session_has_no_interval(tmp_path, count, told):
 
 
 def test_junit_holds_every_metric_with_its_value_and_bounds(tmp_path):
-    slow = {"b_eff": (500.0, 1000.0, -0.1, None, "MByte/s", "fail"), "ping_pong_latency": (2.0, "us")}
+    slow = {"b_eff": (500.0, 1000.0, -0.1, None, "MByte/s", "fail")}
+    slow |= {"ping_pong_latency": (2.0, "us"), "acl": (0.5, "1")}
     bad = case(slow, result="fail", fail_reason="too slow")
     made = [session([bad, case({"b_eff": (990.0, 1000.0, -0.1, None, "MByte/s", "pass")}, processes=4)])]
     done = run("export", database(tmp_path / "results.db", made), "--junit", tmp_path / "junit.xml")
@@ -190,6 +191,7 @@ def test_junit_holds_every_metric_with_its_value_and_bounds(tmp_path):
     assert failed.find("system-out").text.splitlines() == [
         "b_eff: 500.0 MByte/s, reference 1000.0, lower bound 900.0; fail",
         "ping_pong_latency: 2.0 us; no reference",
+        "acl: 0.5; no reference",
     ]
     assert failed.find("failure").get("message") == "too slow" and passed.find("failure") is None
     assert passed.get("classname") == "local:default+mpi.b_eff"
