@@ -10,10 +10,15 @@ from typing import Annotated
 import typer
 
 from coffeecup.postprocess.cli.common import writing
+from coffeecup.postprocess.show.words import printable
+
+# In the first bytes of logs, results databases and session reports.
+MEASUREMENTS = (b'{"record":', b"SQLite format 3\0", b'"session_info":')
 
 
 def can_be_written(path: Path | None) -> Path | None:
-    """Callback of an option: refuses a file that cannot be written before the command works for it. Leaves nothing."""
+    """Callback of an option: refuses a file that cannot be written, or that has measurements, as with `-o *.jsonl`,
+    before the command works for it. Leaves nothing."""
     if path:
         if str(path) == "-":
             raise typer.BadParameter("- is not the standard output here: use /dev/stdout")
@@ -22,9 +27,16 @@ def can_be_written(path: Path | None) -> Path | None:
                 raise OSError(EISDIR, os.strerror(EISDIR))
             if not path.exists() or path.is_file():
                 try_folder(path.resolve().parent)
+                if path.exists() and any(mark in beginning(path) for mark in MEASUREMENTS):
+                    raise typer.BadParameter(f"{printable(str(path))} has measurements: write to another file")
             elif not os.access(path, os.W_OK):  # for example /dev/stdout
                 raise OSError(EACCES, os.strerror(EACCES))
     return path
+
+
+def beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(100)
 
 
 def folder_can_be_written(folder: Path | None) -> Path | None:

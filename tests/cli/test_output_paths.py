@@ -2,10 +2,14 @@
 """Where commands write: a path that cannot be written is refused before anything is read, and a command that fails
 leaves nothing and overwrites nothing."""
 
+import json
 from importlib.util import find_spec
 
+import logs_made
 import pytest
 from commands import run, said
+from logs_made_b_eff import b_eff_log
+from sessions_made import case, database, session
 
 EVENT = ["--event", "e", "--who", "w", "--why", "w", "--until", "2099-01-01"]
 # Commands whose input does not exist either: only one that looks at the path first complains about it.
@@ -40,6 +44,20 @@ def test_a_path_that_cannot_be_written_is_refused_first(tmp_path, monkeypatch, c
         assert done.exit_code == 2 and f"cannot write {path}: {reason}" in text
     assert {path.name for path in tmp_path.rglob("*")} == {"folder", "file"}
     assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize("command", [name for name, words in WRITING.items() if "--figures" not in words])
+def test_measurements_are_not_overwritten(tmp_path, command):
+    """As by `coffeecup report -o *.jsonl`, where the shell makes the first log the page."""
+    results = database(tmp_path / "results.db", [session([case({"b_eff": (1.0, "MByte/s")})])])
+    log = logs_made.write(tmp_path / "log.jsonl", b_eff_log())
+    reports = tmp_path / "session.json"
+    reports.write_text(json.dumps(session([]), indent=2))
+    for path in (results, log, reports):
+        before = path.read_bytes()
+        done = run(*WRITING[command], path)
+        assert done.exit_code == 2 and "has measurements: write to another file" in said(done)
+        assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("command", WRITING)
