@@ -55,7 +55,7 @@ def site_report(
     cases, table = selection.tables(systems=True, entries=entries)
     values = valued(table, facts)
     if values.empty:
-        raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
+        raise typer.BadParameter("no selected session has a value: `coffeecup check-history` states the reasons")
     found, site, remarks = judged(values, cases, thresholds, entries)
     tests = selection.tests_in(completeness(cases, entries=entries))
     nodes, servers = node_table(table, entries), server_table(table)

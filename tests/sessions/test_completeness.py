@@ -107,7 +107,7 @@ def test_benchmark_that_never_had_a_value_is_named(tmp_path):
     assert state(stored)[:2] == ("failed", 2)
     done = run("check-history", stored)
     assert done.exit_code == 1 and "last value: never" in done.stdout
-    assert "no session has a value" in run("site", "report", stored).output
+    assert "no selected session has a value" in run("site", "report", stored).output
     said = "NO VALUE: b_eff %num_processes=2 on local:default+mpi"
     assert all(run("history", stored, *option).stdout.startswith(said) for option in ([], ["--last"]))
     metrics, junit = tmp_path / "metrics", tmp_path / "junit.xml"
