@@ -52,7 +52,9 @@ def text_of_search(found: Found) -> str:
     names = {"ratio": f"{found.metric}, ratio to {DEFAULT}"}
     values = pd.DataFrame(found.values).drop(columns="setting").set_index("value").rename(columns=names)
     advice = ["Set it with", *(f"    {line}" for line in found.recommended)]
-    said = advice if found.recommended else ["No reason to change the default."]
+    best = found.values[0]["value"]
+    undecided = f"Nothing is confirmed: the comparison of {best} with the default failed or did not decide."
+    said = advice if found.recommended else ["No reason to change the default." if found.holds else undecided]
     return table(heading, values) + text_of_arms(found.confirmation) + lines(said)
 
 

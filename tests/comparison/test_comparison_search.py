@@ -197,3 +197,5 @@ def test_a_confirmation_without_a_run_of_the_default_has_no_verdict(tmp_path, ma
     found = json.loads(done.stdout)
     assert done.exit_code == 1 and found["values"][0]["value"] == "16k"
     assert found["recommended"] == [] and found["confirmation"]["verdicts"] == []
+    text = search(tmp_path, machine).stdout
+    assert "Nothing is confirmed: the comparison of 16k with the default" in text and "No reason" not in text
