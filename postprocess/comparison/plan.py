@@ -19,6 +19,7 @@ from coffeecup.postprocess.statistics.pairs import fewest_pairs
 CONTROL = "control"  # the arm that is the first one once more
 MINIMUM = 0.03  # the smallest difference that matters, usually
 ARM_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+LONGEST_NAME = 64  # of an arm, in characters
 VARIABLE = "[A-Za-z_][A-Za-z0-9_]*"
 ASSIGNMENT = re.compile(f"({VARIABLE})=(.*)", re.DOTALL)
 Word = Annotated[str, msgspec.Meta(pattern=r"^[^\0\ud800-\udfff]*$")]  # which a program can get and JSON can hold
@@ -54,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     the seconds after which a run is ended; None leaves them to the runs of earlier."""
 
     command: Annotated[list[Word], msgspec.Meta(min_length=1)]
-    arms: dict[Annotated[str, msgspec.Meta(pattern=ARM_NAME, max_length=64)], Arm]
+    arms: dict[Annotated[str, msgspec.Meta(pattern=ARM_NAME, max_length=LONGEST_NAME)], Arm]
     pairs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
     minimum: Annotated[float, msgspec.Meta(gt=0, lt=1)] = MINIMUM
     metrics: list[str] = []

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.comparison.plan import ASSIGNMENT, Plan, PlanError, arm_of, plan_of
+from coffeecup.postprocess.comparison.plan import ASSIGNMENT, LONGEST_NAME, Plan, PlanError, arm_of, plan_of
 from coffeecup.postprocess.comparison.result import Comparison, Results
 from coffeecup.postprocess.comparison.verdicts import Standing, ratios
 from coffeecup.postprocess.show.words import printable
@@ -29,18 +29,22 @@ STRIPES = {"striping_factor": "-c", "striping_unit": "-S"}  # options of lfs set
 def values_of(parameters: Iterable[str]) -> dict[str, str]:
     """The settings of each value of NAME=VALUE,VALUE,..., by a name for its arm; of several parameters, of all
     combinations. Raises PlanError."""
-    stated = []
+    stated: dict[str, list[tuple[str, str]]] = {}
     for text in sorted(parameters, key=lambda text: text.startswith("-")):  # variables come before options
         name, _, values = text.partition("=") if ASSIGNMENT.fullmatch(text) else text.rpartition("=")
         if not name or not all(values.split(",")):
             raise PlanError(f"--parameter {printable(text)!r}: a parameter is NAME=VALUE,VALUE,...")
-        stated.append([(value, f"{name}={quote(value)}") for value in values.split(",")])
-    combined = [[*zip(*each)] for each in product(*stated)]
+        if name in stated:
+            raise PlanError(f"--parameter: {printable(name)} occurs twice: state all its values in one")
+        stated[name] = [(value, f"{name}={quote(value)}") for value in values.split(",")]
+    combined = [[*zip(*each)] for each in product(*stated.values())]
     found = {
         sub("[^A-Za-z0-9._-]", "-", "-".join(values)).lstrip("._-"): joined(settings) for values, settings in combined
     }
     if len(found) < len(combined) or len(found) < 2 or DEFAULT in found or not all(found):
         raise PlanError(f"--parameter: at least two values are needed, of different names, none of them {DEFAULT!r}")
+    if long := [settings for name, settings in found.items() if len(name) > LONGEST_NAME]:
+        raise PlanError(f"--parameter: more than {LONGEST_NAME} characters of values, {printable(long[0])}: use --arm")
     return found
 
 

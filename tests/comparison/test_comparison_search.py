@@ -44,6 +44,21 @@ def test_values_that_cannot_be_told_apart_are_refused(parameters):
         values_of(parameters)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        (["X=1,2", "X=3,4"], "X occurs twice"),
+        (["--hints k=1,2", "--hints k=3"], "--hints k occurs twice"),
+        (["X=1," + 65 * "a"], "more than 64 characters of values, X=a"),
+        (["X=1,2", "Y=" + 63 * "a"], "more than 64 characters of values, X=1 Y=a"),
+    ],
+)
+def test_the_refusal_names_the_parameter(parameters, said):
+    with pytest.raises(PlanError, match=said):
+        values_of(parameters)
+    assert values_of(["X=1," + 64 * "a"])
+
+
 def rounds(better, values, failed=()):
     """The values left after each round of runs without noise."""
     search, left = Search({name: f"X={name}" for name in values}, better), []
