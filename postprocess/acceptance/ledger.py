@@ -20,7 +20,7 @@ import msgspec
 
 from coffeecup.postprocess.acceptance.contract import Contract, ContractError
 from coffeecup.postprocess.acceptance.signatures import signature, signature_path
-from coffeecup.postprocess.logs.paths import content, regular
+from coffeecup.postprocess.logs.paths import content, locked, regular
 from coffeecup.postprocess.logs.records import Count, Sha256, Text, Time
 from coffeecup.postprocess.sessions.files import SessionReport
 
@@ -106,6 +106,14 @@ def begin(contract: Contract, session: SessionReport | None, abandoned: str | No
     """Begins the next session: appends a line to the ledger, with the hash of the last session or the reason why there
     is none, and signs both with the key. Raises ContractError if it is unclear what became of the last one,
     SigningError, OSError if a file cannot be written; then no session has begun."""
+    path = ledger_path(contract.path)
+    with locked(path):
+        append(path, next_line(contract, session, abandoned), session and session.source, key)
+        return read_ledger(contract)[-1]
+
+
+def next_line(contract: Contract, session: SessionReport | None, abandoned: str | None) -> bytes:
+    """The line that begins the next session. Raises ContractError."""
     path, entries = ledger_path(contract.path), read_ledger(contract)
     last = entries[-1] if entries else None
     if last and session is None and not abandoned:
@@ -130,8 +138,7 @@ def begin(contract: Contract, session: SessionReport | None, abandoned: str | No
         session_sha256=file_sha256(session.source) if session else None,
         abandoned=abandoned,
     )
-    append(path, msgspec.json.encode(line) + b"\n", session and session.source, key)
-    return read_ledger(contract)[-1]
+    return msgspec.json.encode(line) + b"\n"
 
 
 def append(path: Path, line: bytes, session: Path | None, key: Path | None) -> None:

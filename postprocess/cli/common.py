@@ -121,10 +121,7 @@ def write_text(path: Path, text: str) -> None:
     """Replaces a file in one step, so that no other program reads a part of it."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")  # for example /dev/stdout
-        else:
-            replace_text(path, text)
+        replace_text(path, text)
     typer.echo(f"wrote {printable(str(path))}", err=True)
 
 

@@ -269,19 +269,20 @@ def remedy(entry: Any, kind: Any) -> str:
 
 
 def add(path: Path, entry: Entry) -> None:
-    """Appends an entry to a site's file; what it already contains, with its comments, stays as it is. Raises
-    SiteFileError, and writes nothing, if the file could not be read with it."""
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    text = yaml.safe_dump([stated(entry)], sort_keys=False, allow_unicode=True)
-    separator = "" if not before or before.endswith("\n") else "\n"
-    try:
-        trees.parsed(before + separator + text)
-    except trees.TreeError:
-        raise SiteFileError(
-            f"{path}: no entry can be appended to this list: begin each entry with `- ` in the first column, without "
-            "[] around the list or ... after it"
-        ) from None
-    paths.replace_text(path, before + separator + text)
+    """Appends an entry to a site's file; what it already contains, with its comments, and what others append meanwhile
+    stays as it is. Raises SiteFileError, and writes nothing, if the file could not be read with it."""
+    with paths.locked(path):
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = yaml.safe_dump([stated(entry)], sort_keys=False, allow_unicode=True)
+        separator = "" if not before or before.endswith("\n") else "\n"
+        try:
+            trees.parsed(before + separator + text)
+        except trees.TreeError:
+            raise SiteFileError(
+                f"{path}: no entry can be appended to this list: begin each entry with `- ` in the first column, "
+                "without [] around the list or ... after it"
+            ) from None
+        paths.replace_text(path, before + separator + text)
 
 
 def stated(entry: Entry) -> dict:

@@ -2,8 +2,11 @@
 """Files that a user names, alone or in a directory."""
 
 import errno
+import fcntl
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from fnmatch import filter as matching
 from pathlib import Path
 
@@ -36,13 +39,43 @@ def content(path: Path, largest: int) -> bytes:
     return path.read_bytes()
 
 
-def replace_text(path: Path, text: str) -> None:
-    """Writes a file in one step: a full disk or a signal leaves it as it was, and a link leads to it. Raises
-    OSError."""
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """A path to write to, whose file then takes the place of `path` in one step: a full disk or a signal leaves that as
+    it was, and a link leads to it. What is no file, such as /dev/stdout, is written itself. Raises OSError."""
+    if path.exists() and not path.is_file():
+        yield path
+        return
     path = path.resolve()
     beside = path.with_name(f".{path.name}.new")
     try:
-        beside.write_text(text, encoding="utf-8")
+        yield beside
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file in one step. Raises OSError."""
+    with replaced(path) as file:
+        file.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keeps other processes that lock this path waiting. The lock is a file beside it, which the last one removes: the
+    file itself may be replaced, and an exclusive lock on NFS needs a file that is open for writing. Without effect on a
+    file system without locks. Raises OSError."""
+    path = path.resolve()
+    beside, is_mine = path.with_name(f".{path.name}.lock"), False
+    while not is_mine:
+        with beside.open("wb") as file:
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):  # whoever had the lock removed it
+                is_mine = os.path.samestat(os.fstat(file.fileno()), beside.stat())
+            if is_mine:
+                try:
+                    yield
+                finally:
+                    beside.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 test_ledger.py manipulates whole sessions."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -40,6 +41,21 @@ def ran(contract, entry):
 
 
 # --- the chain --------------------------------------------------------------------------------------------------------
+
+
+def test_of_those_who_begin_a_session_at_the_same_time_one_succeeds(contract):
+    """Otherwise two of them have the same nonce."""
+
+    def begun(_):
+        try:
+            return begin(contract, None, None).number
+        except ContractError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(begun, range(8)))
+    assert found.count(1) == 1 and sum("session 1 has begun" in str(each) for each in found) == 7
+    assert [path.name for path in contract.path.parent.iterdir()] == [ledger_path(contract.path).name]
 
 
 def test_each_line_commits_to_all_earlier_ones(contract):

@@ -3,6 +3,7 @@
 sides of its limits."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -10,6 +11,8 @@ import pytest
 import yaml
 from commands import run, said
 from sessions_made import case, database, each_night, night, steady
+
+from coffeecup.postprocess.history.site_files import ANY_KIND, Maintenance, add, read_list
 
 WHO = {"system": "local", "who": "operator", "why": "new disks"}
 PLACE = {"file_system": "scratch"}
@@ -396,3 +399,12 @@ def test_a_wrong_entry_is_named_with_its_line_and_the_remedy(stored, tmp_path, t
     file.write_text(f"- {text}")
     done = run("check-history", stored(0.8), "--acknowledged", file)
     assert done.exit_code == 2 and complaint in said(done), done.output
+
+
+def test_entries_that_are_added_at_the_same_time_are_all_there(tmp_path):
+    file, times = tmp_path / "known.yaml", {"begin": datetime(2026, 2, 3), "end": datetime(2026, 2, 4)}  # noqa: DTZ001
+    entries = [Maintenance(system="s", who="me", why=str(number), **times) for number in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda entry: add(file, entry), entries))
+    assert sorted(read_list(file, ANY_KIND), key=lambda entry: int(entry.why)) == entries
+    assert list(tmp_path.iterdir()) == [file]
