@@ -23,6 +23,7 @@ from coffeecup.postprocess.acceptance.ledger import file_sha256, ledger_path
 from coffeecup.postprocess.acceptance.result import OUTSIDE, Acceptance, accept
 from coffeecup.postprocess.acceptance.signatures import signature_path
 from coffeecup.postprocess.history.table import case_table
+from coffeecup.postprocess.logs.paths import replaced
 from coffeecup.postprocess.reports.acceptance_object import as_object
 from coffeecup.postprocess.reports.acceptance_page import html, json_text
 from coffeecup.postprocess.sessions.files import read_reports
@@ -54,8 +55,8 @@ class Verified:
 
 
 def write_package(acceptance: Acceptance, results: list[Path], path: Path) -> None:
-    """Writes contract, ledger, signatures, signers, sessions with their logs and the `results` of an acceptance.
-    Raises OSError."""
+    """Writes contract, ledger, signatures, signers, sessions with their logs and the `results` of an acceptance,
+    in one step. Raises OSError."""
     files = dict(sorted(payload(acceptance, results)))
     manifest = "".join(f"{file_sha256(file)}  {name}\n" for name, file in files.items())
     size = sum(file.stat().st_size for file in files.values())
@@ -65,7 +66,7 @@ def write_package(acceptance: Acceptance, results: list[Path], path: Path) -> No
     )
     texts = {"bag-info.txt": info, "bagit.txt": BAGIT, MANIFEST: manifest}
     tags = "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in texts.items())
-    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
+    with replaced(path) as new, tarfile.open(new, "w", format=tarfile.PAX_FORMAT) as archive:
         for name, text in sorted({**texts, TAGS: tags}.items()):
             member = tarfile.TarInfo(f"{path.stem}/{name}")
             member.size = len(text.encode())

@@ -2,8 +2,10 @@
 """A package of evidence is verified on a machine without the site's files, and each way to forge one is refused with
 its reason, although all its hashes are right."""
 
+import errno
 import hashlib
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -212,6 +214,19 @@ def test_files_in_another_order_or_twice_are_refused(packed, tmp_path, order):
     done = verified(changed(packed, tmp_path, lambda bag: None, order=order))
     assert done.exit_code == 2
     assert "its files are not each once and in order" in said(done)
+
+
+def test_a_package_that_cannot_be_written_leaves_the_earlier_one(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = write_contract(tmp_path, contract(clause()))
+    session = official_session(tmp_path / "session", begin(path), [1000])
+    (tmp_path / "evidence.tar").write_text("earlier")
+    monkeypatch.setattr(tarfile.TarFile, "addfile", full)
+    done = run("accept", path, session, "-o", tmp_path / "a.html", "--package", tmp_path / "evidence.tar")
+    assert done.exit_code == 2 and "No space left on device" in said(done)
+    assert (tmp_path / "evidence.tar").read_text() == "earlier" and not [*tmp_path.glob(".*")]
 
 
 @pytest.mark.parametrize("part", [0.3, 0.9])
