@@ -14,7 +14,7 @@ import orjson
 import typer
 import typer.core
 
-from coffeecup.postprocess.logs.paths import files_below, replace_text
+from coffeecup.postprocess.logs.paths import files_below, replace_text, replaced
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.show.words import printable
 
@@ -130,8 +130,10 @@ def write_figures(folder: Path, figures: "Iterable[tuple[str, Figure]]") -> None
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for stem, figure in figures:
-            for path in figure.save(folder, stem):
-                typer.echo(f"wrote {printable(str(path))}", err=True)
+            for name, content in figure.files(stem):
+                with replaced(folder / name) as path:
+                    path.write_bytes(content)
+                typer.echo(f"wrote {printable(str(folder / name))}", err=True)
 
 
 def logs_below(paths: list[Path]) -> list[Path]:

@@ -7,9 +7,9 @@ thin lines are visible on paper; lines differ in marker or dash as well.
 
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, log10
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -84,14 +84,13 @@ class Figure:
     data: pd.DataFrame
     canvas: Canvas
 
-    def save(self, folder: Path, stem: str) -> list[Path]:
-        """Writes STEM-NAME.png, .svg and .csv; returns their paths."""
-        paths = [folder / f"{stem}-{self.name}.{kind}" for kind in ("png", "svg", "csv")]
-        with matplotlib.rc_context(LOOK):
-            self.canvas.savefig(paths[0], dpi=160)
-            self.canvas.savefig(paths[1], metadata={"Date": None})
-        paths[2].write_text(csv_text(self.data), encoding="utf-8")
-        return paths
+    def files(self, stem: str) -> Iterator[tuple[str, bytes]]:
+        """Name and content of STEM-NAME.png, .svg and .csv."""
+        for kind, options in (("png", {"dpi": 160}), ("svg", {"metadata": {"Date": None}})):
+            with matplotlib.rc_context(LOOK), io.BytesIO() as file:
+                self.canvas.savefig(file, format=kind, **options)
+                yield f"{stem}-{self.name}.{kind}", file.getvalue()
+        yield f"{stem}-{self.name}.csv", csv_text(self.data).encode()
 
     def svg(self, prefix: str) -> str:
         """An <svg> element for a page that holds several: ids begin with `prefix`, it is announced as one image, its

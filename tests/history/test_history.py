@@ -2,8 +2,11 @@
 """The history: changes found in generated series with known truth, dated and put down to what changed; one table,
 figures."""
 
+import errno
 import json
+import os
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import bench_tables
@@ -250,6 +253,20 @@ def test_history_shows_every_series_and_what_happened(upgrade, tmp_path):
     assert len(rows) == 36 and rows["value"].to_list()[:3] == pytest.approx(steady(30)[:3])
     table = run("history", upgrade, "--csv", "--metric", "b_eff").stdout.splitlines()
     assert len(table) == 37 and table[0].startswith("session,session_time,time")
+
+
+def test_a_figure_that_cannot_be_written_leaves_the_earlier_one(upgrade, tmp_path, monkeypatch):
+    def full(path, _):
+        path.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    words = ["history", upgrade, "--metric", "b_eff", "--figures", tmp_path]
+    assert run(*words).exit_code == 0
+    before = {path: path.stat().st_ino for path in tmp_path.iterdir()}
+    monkeypatch.setattr(Path, "write_bytes", full)
+    done = run(*words)
+    assert done.exit_code == 2 and "No space left on device" in said(done)
+    assert {path: path.stat().st_ino for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("options", [["--csv"], ["--last"]], ids=str)
