@@ -59,7 +59,11 @@ def candidates(table: pd.DataFrame, rules: RuleOf, wanted: pd.Series, metrics: l
             last = rows["session"].iloc[rows["session_time"].argmax()]
             tests.append(OfferedTest(str(name), sum(seconds), float(np.dot(seconds, nodes)), max(nodes), last, numbers))
     if not tests:
-        raise ValueError("; ".join(dict.fromkeys(why for _, why in unknown)) or "no metric has a better direction")
+        checks: dict[str, list[str]] = {}
+        for (check, *_), why in unknown:
+            checks.setdefault(why, []).append(check)
+        reasons = [f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in checks.items()]
+        raise ValueError("; ".join(reasons) or "no metric has a better direction")
     unknown = [(missing, why) for missing, why in unknown if missing not in targets]
     return Candidates(tests, series, targets, site, unknown)
 
