@@ -43,6 +43,8 @@ def export(
 
     if not junit and not openmetrics:
         raise typer.BadParameter("use --junit or --openmetrics")
+    if junit and openmetrics and junit.resolve() == openmetrics.resolve():
+        raise typer.BadParameter("--junit and --openmetrics name the same file")
     entries = known_entries(acknowledged)
     cases, table = selection.tables(systems=True, entries=entries)
     values, tests = session_values(table), selection.tests_in(completeness(cases, entries=entries))

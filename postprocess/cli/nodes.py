@@ -105,6 +105,8 @@ def nodes(
 
     if (as_json, form != Format.TEXT, rolling.plan is not None).count(True) > 1:
         raise typer.BadParameter("choose one of --json, --format and --plan")
+    if rolling.plan is not None and figures:
+        raise typer.BadParameter("--plan: do not use it with --figures")
     entries = known_entries(acknowledged)
     cases, values = selection.tables(entries=entries)
     chosen = selection.tests_in(cases)

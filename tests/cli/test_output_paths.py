@@ -75,6 +75,19 @@ def test_a_command_that_fails_leaves_nothing_and_overwrites_nothing(tmp_path, mo
         assert (tmp_path / "old.html").read_text() == "kept"
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("export none.db --junit same --openmetrics ./same", "--junit and --openmetrics name the same file"),
+        ("nodes none.db --plan debug --figures same", "--plan: do not use it with --figures"),
+    ],
+)
+def test_outputs_that_would_not_be_written_are_refused(tmp_path, monkeypatch, words, complaint):
+    monkeypatch.chdir(tmp_path)
+    done = run(*words.split())
+    assert done.exit_code == 2 and complaint in said(done) and not list(tmp_path.iterdir())
+
+
 def test_the_standard_output_has_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = run("export", "none.db", "--junit", "-")
