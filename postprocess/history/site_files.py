@@ -5,6 +5,7 @@ and maintenance. Both are lists in YAML that people keep under version control."
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -56,6 +57,8 @@ class OfEvent(Entry, frozen=True, kw_only=True):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.at_most is not None and not self.at_most < inf:
+            raise ValueError(f"`at_most` is a fraction, such as 0.1 for 10 %, not {self.at_most:g}")
         if self.at_most is None and self.direction != "better" and not isinstance(self, Acknowledgement):
             raise ValueError("`at_most` is missing: the largest change that does not alarm, a fraction such as 0.1")
 

@@ -343,6 +343,7 @@ def test_what_the_command_records_has_the_effect_that_it_states(stored, tmp_path
         ({"kind": "expected", "direction": "worse"}, "missing required field `begin`"),
         (EXPECTED | {"direction": "up"}, "Invalid enum value 'up'"),
         (EXPECTED | {"direction": "worse"}, "`at_most` is missing"),
+        (EXPECTED | {"direction": "worse", "at-most": "inf"}, "such as 0.1 for 10 %, not inf"),
         (PAUSE | {"begin": "2026-01-03"}, "is before `begin`"),
         (PAUSE | {"at-most": 0.1}, "unknown field `at_most`"),
         (PAUSE | {"where": "metric=b_eff"}, "cannot state metric"),
