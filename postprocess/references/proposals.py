@@ -214,7 +214,8 @@ def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFra
             known[size] = [*history[:-1], provenance(rows, values, terms)]
     meta["provenance"] = "coffeecup references propose; docs/references.md explains the entries"
     if terms.scaling:
-        meta["scaling"] = {metric: {"exponent": exponent} for metric, exponent in terms.scaling}
+        laws = {metric: {"exponent": exponent} for metric, exponent in terms.scaling}
+        meta["scaling"] = meta.get("scaling", {}) | laws
     return new
 
 

@@ -102,6 +102,17 @@ def test_a_simulated_session_gives_a_reference_within_one_percent(tmp_path):
     assert yaml.safe_load(file.read_text())["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.01, 0.01, "MByte/s"]
 
 
+def test_a_law_of_another_metric_keeps_the_earlier_one(tmp_path):
+    values = {"b_eff": (50.0, "MByte/s"), "own": (1.0, "1")}
+    stored = database(tmp_path / "r.db", each_night(10, lambda _: [case(values)]))
+    file = tmp_path / "b_eff.yaml"
+    for law in ("b_eff=1", "own=0.5", "own=0.7"):
+        done = propose(stored, file, "--write", "--scaling", law)
+        assert done.exit_code == 0, done.output
+    laws = {"b_eff": {"exponent": 1.0}, "own": {"exponent": 0.7}}
+    assert yaml.safe_load(file.read_text())["_meta"]["scaling"] == laws
+
+
 def test_a_simulated_value_has_bounds_on_both_sides_and_tells_what_repeats_it(tmp_path):
     """One session is enough; another one counts with its own revision, and the newest platform is recorded."""
     files = {"environment SMPI_PLATFORM": "tree.xml", "environment SMPI_PLACEMENT": "block"}
