@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from coffeecup.postprocess.logs.reader import Log
     from coffeecup.postprocess.show.plots import Figure
 
+NO_CAUSE = "of no event, it compares a cause with its metric, processes, options (in their order) and both values"
 UNSCORED = "a log has no score, or a design does not fit its run; the others are shown all the same"
 USAGE = "wrong usage, or a file that cannot be read or written"  # the exit code 2 of most commands
 
@@ -206,7 +207,7 @@ def judged(
     `compared` results of comparisons say of their causes; the judged series; and remarks. Nodes are those of all
     `cases`, whatever the filters of results: another benchmark or partition may tell why a metric changed. Raises
     BadParameter if a file cannot be used."""
-    from coffeecup.postprocess.comparison.causes import tested
+    from coffeecup.postprocess.comparison.causes import says_nothing, tested
     from coffeecup.postprocess.comparison.plan import PlanError
     from coffeecup.postprocess.comparison.result import read_comparison
     from coffeecup.postprocess.history import change_points, events
@@ -223,11 +224,13 @@ def judged(
     found = explained(events.events(values, findings), examined(cases), values)
     with as_usage(PlanError):
         results = [read_comparison(path) for path in compared or ()]
+    ignored = [path for path, each in zip(compared or (), results) if says_nothing(found, each, values)]
     found = [tested(event, results, values) for event in found]
     known, notes = acknowledged(found, entries, values, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
     units, unknown = changed_units(values), change_points.undirected(values, rules)
-    return known, site, remarks(units, unknown, unused, notes + maintained(cases, entries))
+    said = remarks(units, unknown, unused, notes + maintained(cases, entries))
+    return known, site, said + [f"--compared {printable(str(path))}: {NO_CAUSE}" for path in ignored]
 
 
 def known_entries(acknowledged: Path | None) -> "list[Entry]":

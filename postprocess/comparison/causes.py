@@ -3,7 +3,7 @@
 result says."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import dropwhile
 from math import inf, log
@@ -29,6 +29,11 @@ def tested(event: Event, results: Iterable[Comparison], values: pd.DataFrame) ->
     every = [*results]
     said = [(cause, verdict_on(cause, event, each, known)) for cause in event.causes for each in every]
     return replace(event, tested={cause: words for cause, words in said if words})
+
+
+def says_nothing(events: Collection[Event], found: Comparison, values: pd.DataFrame) -> bool:
+    """Whether a comparison says nothing of any cause of these events."""
+    return not any(tested(event, [found], values).tested for event in events)
 
 
 def verdict_on(cause: str, event: Event, found: Comparison, known: set[str]) -> str:
