@@ -102,7 +102,7 @@ def check_history(
     if tests.empty:
         raise typer.BadParameter("no selected session ran a test: dry runs and skipped tests do not count")
     missing, old, values = without_value(tests), too_old(cases, max_age), valued(table, facts)
-    found, site, remarks = judged(values, cases, thresholds, entries, compared)
+    found, site, remarks = judged(values, cases, thresholds, entries, compared, selection.is_part)
     changes, newest = [one for event in found for one in event.findings], cases["session_time"].max()
     suspected = unexpected(suspicions(values, changes, site_rules(thresholds)), entries)
     if confirm_suspected:

@@ -202,11 +202,12 @@ def judged(
     thresholds: Path | None,
     entries: "list[Entry]",
     compared: list[Path] | None = None,
+    is_part: bool = False,
 ) -> "tuple[list[Event], Site, list[str]]":
     """The events with a site's thresholds, its entries on events, the slow nodes that explain them and what the
-    `compared` results of comparisons say of their causes; the judged series; and remarks. Nodes are those of all
-    `cases`, whatever the filters of results: another benchmark or partition may tell why a metric changed. Raises
-    BadParameter if a file cannot be used."""
+    `compared` results of comparisons say of their causes; the judged series; and remarks. Entries that match nothing
+    are named unless filters are used (`is_part`). Nodes are those of all `cases`, whatever the filters of results:
+    another benchmark or partition may tell why a metric changed. Raises BadParameter if a file cannot be used."""
     from coffeecup.postprocess.comparison.causes import says_nothing, tested
     from coffeecup.postprocess.comparison.plan import PlanError
     from coffeecup.postprocess.comparison.result import read_comparison
@@ -226,10 +227,10 @@ def judged(
         results = [read_comparison(path) for path in compared or ()]
     ignored = [path for path, each in zip(compared or (), results) if says_nothing(found, each, values)]
     found = [tested(event, results, values) for event in found]
-    known, notes = acknowledged(found, entries, values, datetime.now(UTC).date())
+    known, notes = acknowledged(found, entries, values, datetime.now(UTC).date(), is_part)
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
     units, unknown = changed_units(values), change_points.undirected(values, rules)
-    said = remarks(units, unknown, unused, notes + maintained(cases, entries))
+    said = remarks(units, unknown, unused, notes + maintained(cases, entries, is_part))
     return known, site, said + [f"--compared {printable(str(path))}: {NO_CAUSE}" for path in ignored]
 
 

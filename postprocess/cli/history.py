@@ -52,7 +52,7 @@ def history(
     missing = without_value(selection.tests_in(completeness(cases, entries=entries)))
     found, losses, remarks = [], {}, []
     if not last:
-        found, site, remarks = judged(values, cases, thresholds, entries)
+        found, site, remarks = judged(values, cases, thresholds, entries, is_part=selection.is_part)
         losses = detectable(site)
     if as_json:
         more = {"newest": compared(cases, values)} if last else of_series(cases, values, found, entries, losses)

@@ -81,6 +81,11 @@ class Selection:
     benchmark: Annotated[list[str] | None, filter_option("benchmark")] = None
     metric: Annotated[list[str] | None, filter_option("metric")] = None
 
+    @property
+    def is_part(self) -> bool:
+        """Whether any filter is used."""
+        return any(value for name, value in vars(self).items() if name != "sources")
+
     def sessions(self) -> "list[Session]":
         """The sessions. Raises BadParameter if there are none, or if they cannot be read."""
         from coffeecup.postprocess.history.reading import read_sessions

@@ -56,7 +56,7 @@ def site_report(
     values = valued(table, facts)
     if values.empty:
         raise typer.BadParameter("no selected session has a value: `coffeecup check-history` states the reasons")
-    found, site, remarks = judged(values, cases, thresholds, entries)
+    found, site, remarks = judged(values, cases, thresholds, entries, is_part=selection.is_part)
     tests = selection.tests_in(completeness(cases, entries=entries))
     nodes, servers = node_table(table, entries), server_table(table)
     page = site_page(values, found, cases, tests, (nodes, servers), entries, detectable(site))

@@ -46,10 +46,11 @@ def match(entry: OfEvent, event: Event, sessions: pd.Series) -> Match:
 
 
 def acknowledged(
-    found: list[Event], entries: list[Entry], values: pd.DataFrame, today: date
+    found: list[Event], entries: list[Entry], values: pd.DataFrame, today: date, is_part: bool = False
 ) -> tuple[list[Event], list[tuple[str, Entry]]]:
     """The events, each with the entry that acknowledges it or that it is unlike; and entries of which a person should
-    know something, with what that is. `values` is the table of session_values that has the events."""
+    know something, with what that is. `values` is the table of session_values that has the events; if it
+    `is_part` of what there is, an entry without an event may be of the rest, and is not named."""
     on_events = [entry for entry in entries if isinstance(entry, OfEvent)]
     sessions = {str(system): times for system, times in values.groupby("system")["session_time"]}
     matches = [[match(entry, event, sessions[event.system]) for event in found] for entry in on_events]
@@ -66,7 +67,7 @@ def acknowledged(
             known = {"acknowledged": entry, "findings": findings}
         shown.append(replace(event, **known))
     notes = [(f"acknowledgement expired on {on_events[number].until}", on_events[number]) for number in sorted(expired)]
-    notes += [(text, entry) for entry, row in zip(on_events, matches) if (text := unseen(entry, row, values))]
+    notes += [(text, entry) for entry, row in zip(on_events, matches) if (text := unseen(entry, row, values, is_part))]
     return shown, notes
 
 
@@ -89,15 +90,16 @@ def is_unlike(entry: OfEvent, matches: list[Match], place: int) -> bool:
     return fit.every and fit.same and not fit.small
 
 
-def unseen(entry: OfEvent, matches: list[Match], values: pd.DataFrame) -> str:
+def unseen(entry: OfEvent, matches: list[Match], values: pd.DataFrame, is_part: bool) -> str:
     """What to tell of an entry that fits no event; empty if it does, or if its time has not come."""
     if not isinstance(entry, Expectation):
-        return "" if any(fit.every and fit.same for fit in matches) else f"{kind(entry)} without an event"
+        fits = is_part or any(fit.every and fit.same for fit in matches)
+        return "" if fits else f"{kind(entry)} without an event"
     if any(fit.some for fit in matches):
         return ""
     times = values["session_time"][entry.is_at(values)].drop_duplicates().dt.date
     if times.empty:
-        return "expected, but nothing measures this place"
+        return "" if is_part else "expected, but nothing measures this place"
     if times.max() < entry.begin:
         return ""
     return "expected and not seen yet" if (times > entry.end).sum() < SESSIONS_AFTER else "expected and did not come"
@@ -113,13 +115,14 @@ def unexpected(suspected: pd.DataFrame, entries: list[Entry]) -> pd.DataFrame:
     return suspected
 
 
-def maintained(cases: pd.DataFrame, entries: list[Entry]) -> list[tuple[str, Entry]]:
-    """Each maintenance that leaves out runs of a case_table, with their number, or that concerns no test."""
+def maintained(cases: pd.DataFrame, entries: list[Entry], is_part: bool = False) -> list[tuple[str, Entry]]:
+    """Each maintenance that leaves out runs of a case_table, with their number, or that concerns no test, unless this
+    `is_part` of what there is."""
     notes = []
     for entry in entries:
         if isinstance(entry, Maintenance):
             count = int(entry.covers(cases).sum())
-            if count or not entry.is_at(cases).any():
+            if count or not (is_part or entry.is_at(cases).any()):
                 notes.append(
                     (
                         f"maintenance, {counted(count, 'test run')} left out" if count else "maintenance of no test",

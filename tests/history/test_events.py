@@ -174,6 +174,9 @@ def test_an_acknowledgement_that_matches_nothing_is_named(broken, known):
     done = run("check-history", broken, "--acknowledged", known)
     assert done.exit_code == 1 and lines_of(done, "REGRESSION")
     assert len(lines_of(done, "acknowledged without an event: ")) == len(others)
+    for option in ("--benchmark=b_eff", "--until=2026-01-20"):  # the event is of the rest
+        done = run("check-history", broken, "--acknowledged", known, option)
+        assert not lines_of(done, "acknowledged without an event: "), done.output
 
 
 @pytest.mark.parametrize(("since", "covered"), [(6, False), (7, True), (15, True), (23, True), (24, False)])
