@@ -101,6 +101,12 @@ def test_chunks_and_the_place_of_data_are_those_of_the_hints(openmpi, tmp_path, 
     assert chunk == 0 and offset > 0 and offset % MIB == 0
 
 
+@pytest.mark.parametrize("method", ["netcdf", "pnetcdf"])
+def test_an_alignment_that_the_library_cannot_have_is_named(openmpi, tmp_path, method):
+    done = run(openmpi.impatient, tmp_path, ONE.format(method=method, hints="alignment=1025MiB"), 1)
+    assert done.returncode == 1 and "the hint alignment is larger than 1GiB; choose a smaller one" in error(done)
+
+
 @pytest.mark.parametrize(
     "hints, said",
     [

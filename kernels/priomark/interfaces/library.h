@@ -15,6 +15,15 @@ static inline int64_t data_bytes(const struct priomark_file *file)
     return processes * file->blocks * file->block_bytes;
 }
 
+/* The hint `alignment`, which netCDF and PnetCDF keep in an int. */
+static inline int64_t alignment_of(const struct priomark_file *file)
+{
+    const int64_t bytes = priomark_hint(file, "alignment");
+    if (bytes > INT64_C(1) << 30)
+        priomark_stop(file, "align objects of", "the hint alignment is larger than 1GiB; choose a smaller one");
+    return bytes;
+}
+
 /* The part of the process after view(): `run` contiguous bytes begin at `start`, and the next ones `stride` bytes
  * farther. Without a view, `run` is 0. */
 static struct {

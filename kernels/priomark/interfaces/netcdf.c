@@ -35,7 +35,7 @@ static void define_data(struct priomark_file *file)
 static void open_file(struct priomark_file *file, bool create)
 {
     const MPI_Comm communicator = *(const MPI_Comm *)file->communicator;
-    const int64_t alignment = priomark_hint(file, "alignment");
+    const int64_t alignment = alignment_of(file);
     if (alignment > 0)
         check(file, nc_set_alignment(LEAST_ALIGNED, (int)alignment), "align objects of");
     if (create)

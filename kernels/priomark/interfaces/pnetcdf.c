@@ -31,7 +31,7 @@ static void define_data(struct priomark_file *file)
 static void open_file(struct priomark_file *file, bool create)
 {
     const MPI_Comm communicator = *(const MPI_Comm *)file->communicator;
-    const int64_t alignment = priomark_hint(file, "alignment");
+    const int64_t alignment = alignment_of(file);
     char value[32];
     MPI_Info info;
     MPI_Info_create(&info);
