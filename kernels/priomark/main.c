@@ -142,7 +142,7 @@ static int run_priomark(const struct program *program, const struct choices *cho
     struct result *results = allocate((size_t)host->cases, sizeof *results);
     if (!choices->dry_run) {
         filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, space_bytes,
-                               "choose a smaller process_size or another --directory");
+                               "choose a smaller process_size, fewer files or another --directory");
         run_open_log(&run, choices->log, argv, &filesystem,
                      run.rank == 0 ? plan_json(host, node_memory_bytes, choices) : NULL);
         scratch_create(choices->directory, program->name, choices->keep);

@@ -116,6 +116,7 @@ def test_full_file_system_ends_the_run_with_one_line_and_nothing_left(openmpi, t
     with memory(tmp_path / "disk", "size=64m,nr_inodes=40"):
         done = run(openmpi, tmp_path, BESIDE + 'metadata = { files = 50; file_size = "1B"; };', 1)
         assert done.returncode == 1 and "No space left on device; free some space" in error(done)
+        assert "fewer files" in error(done) and "df -i" in error(done)
         assert leftovers(tmp_path) == []
 
 

@@ -21,7 +21,7 @@ int64_t block_offset(const struct priomark_file *file, int64_t block)
 void posix_stop(const struct priomark_file *file, const char *what, int error)
 {
     priomark_fail(file->run, "cannot %s '%s': %s; %s", what, file->path, strerror(error),
-                  io_remedy(error, file->interface->direct, SMALLER_PROCESS_SIZE));
+                  io_remedy(error, file->interface->direct, LESS_DATA));
 }
 
 void stop_short(const struct priomark_file *file, const char *what, int64_t done, int64_t bytes)

@@ -17,7 +17,8 @@ extern const struct priomark_interface individual_interface, individual_collecti
     explicit_collective_interface;
 #endif
 
-#define SMALLER_PROCESS_SIZE "choose a smaller process_size" /* how this kernel writes less */
+/* How this kernel writes less. */
+#define LESS_DATA "choose a smaller process_size or fewer files (`df -i` shows free inodes)"
 
 /* The offset of a block in the file. */
 int64_t block_offset(const struct priomark_file *file, int64_t block);
