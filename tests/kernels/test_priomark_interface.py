@@ -166,6 +166,7 @@ VALID = {"VERSION": "6", "SYNC": "nothing", "FINISH": "0", "STAGED": "", "WHY_NO
         ({"FINISH": "nothing"}, "only some of start, done and finish"),
         ({"STAGED": STAGED, "FINISH": "nothing"}, "stage and start, of which it can have only one"),
         ({"WHY_NOT": '"no device"'}, "cannot be used: no device"),
+        ({"WHY_NOT": '""'}, "cannot be used: its why_not() states no reason"),
     ],
 )
 def test_interface_that_does_not_fit_is_refused(openmpi, build, tmp_path, change, said):
@@ -182,6 +183,7 @@ def test_interface_that_does_not_fit_is_refused(openmpi, build, tmp_path, change
     "workload, said",
     [
         ('async = { methods = "skeleton"; };', "skeleton is no method of async: it has no start, done and finish"),
+        ('single_file = { methods = "posix-direct"; };', "posix-direct is a method of the kernel; give the interface"),
         ('raw = { methods = ["device", "skeleton"]; };', "it does not bypass the page cache"),
         ('single_file = { methods = "explicit"; };', "'explicit' is not known; valid in this build are posix"),
         ('single_file = { methods = "other"; };', "priomark_other.so': no such file"),
@@ -191,7 +193,8 @@ def test_interface_that_does_not_fit_is_refused(openmpi, build, tmp_path, change
 )
 def test_method_that_does_not_exist_or_cannot_serve_is_refused_with_its_line(openmpi, build, tmp_path, workload, said):
     build("skeleton", into=tmp_path)
-    (tmp_path / "priomark_broken.so").write_text("not a shared object")
+    for name in ("broken", "posix-direct"):
+        (tmp_path / f"priomark_{name}.so").write_text("not a shared object")
     done = run(openmpi, tmp_path, "\n" + workload, 1, f"--interfaces {tmp_path}")
     assert done.returncode == 2 and "workload.cfg:2: " in error(done) and said in error(done)
 

@@ -34,6 +34,9 @@ const struct priomark_interface *interface_find(const struct interfaces *interfa
 /* Whether the name could be that of a loaded interface. */
 bool interface_is_name(const char *name);
 
+/* Whether the directory of --interfaces has a shared object of this name on the first process. Collective. */
+bool interface_is_in_directory(const struct interfaces *interfaces, const char *name);
+
 /* Whether a shared object of this name belongs to the program on the first process. Collective. */
 bool interface_is_included(const char *name);
 

@@ -112,6 +112,16 @@ static void find(const char *directory, const char *name, char path[PATH_MAX])
         input_find_included(places, file, path);
 }
 
+bool interface_is_in_directory(const struct interfaces *interfaces, const char *name)
+{
+    char path[PATH_MAX] = "";
+    if (interfaces->directory)
+        snprintf(path, sizeof path, "%s/%s%.31s%s", interfaces->directory, beginning, name, ending);
+    int is_there = path[0] && access(path, F_OK) == 0;
+    MPI_CHECK(MPI_Bcast(&is_there, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return is_there;
+}
+
 bool interface_is_included(const char *name)
 {
     char path[PATH_MAX];
@@ -140,7 +150,8 @@ void interface_list_included(char *list, size_t bytes)
 static void explain(const struct loaded *loaded, const char *fault, char *reason, size_t reason_bytes)
 {
     if (fault)
-        snprintf(reason, reason_bytes, "'%.300s' cannot be used: %.600s", loaded->path, fault);
+        snprintf(reason, reason_bytes, "'%.300s' cannot be used: %.600s", loaded->path,
+                 fault[0] ? fault : "its why_not() states no reason");
 }
 
 static void load(struct loaded *loaded, const char *directory, const char *name, char *reason, size_t reason_bytes)

@@ -111,8 +111,14 @@ static void load_method(struct workload *workload, const struct group *group, co
 {
     char reason[REASON_LENGTH];
     for (const char *const *built_in = key->names; *built_in; built_in++)
-        if (strcmp(*built_in, name) == 0)
+        if (strcmp(*built_in, name) == 0) {
+            if (interface_is_in_directory(&workload->interfaces, name))
+                complain(complaint, line,
+                         "%s: %s is a method of the kernel; give the interface in the directory of --interfaces "
+                         "another name",
+                         key->name, name);
             return;
+        }
     const struct priomark_interface *interface = interface_find(&workload->interfaces, name);
     if ((interface && !interface->version) ||
         (!interface && !workload->interfaces.directory && !interface_is_included(name))) {
