@@ -5,7 +5,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
@@ -30,32 +32,40 @@ def reframe(site, system, folder, *options):
     goes into the folder."""
     report = folder / f"{system}.json"
     report.unlink(missing_ok=True)
-    done = subprocess.run(
-        [
-            site.reframe,
-            "--nocolor",
-            "-C",
-            str(site.settings),
-            f"--system={system}",
-            "-c",
-            str(site.tree / "reframe_checks"),
-            f"--prefix={folder}",
-            f"--perflogdir={folder}/perflogs",
-            f"--report-file={report}",
-            *options,
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=os.environ | {"COFFEECUP_OUTPUT": str(OUTPUT.resolve()), "RFM_SQLITE_DB_FILE": str(folder / "results.db")},
-    )
+    command = [
+        site.reframe,
+        "--nocolor",
+        "-C",
+        str(site.settings),
+        f"--system={system}",
+        "-c",
+        str(site.tree / "reframe_checks"),
+        f"--prefix={folder}",
+        f"--perflogdir={folder}/perflogs",
+        f"--report-file={report}",
+        *options,
+    ]
+    variables = {"COFFEECUP_OUTPUT": str(OUTPUT.resolve()), "RFM_SQLITE_DB_FILE": str(folder / "results.db")}
+    code, output = ended(command, folder, os.environ | variables)
     runs = json.loads(report.read_text(encoding="utf-8"))["runs"] if report.exists() else []
-    return (
-        done.returncode,
-        done.stdout + done.stderr,
-        [case for run in runs for case in run["testcases"] if not case["fixture"]],
-    )
+    return code, output, [case for run in runs for case in run["testcases"] if not case["fixture"]]
+
+
+def ended(command, folder, environment):
+    """(exit code, terminal output) of ReFrame. A signal that ends this process ends ReFrame first, which cancels its
+    jobs."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores one
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
+    try:
+        output = "".join(process.communicate())
+    except BaseException:
+        process.terminate()
+        process.communicate()
+        raise
+    return process.returncode, output
 
 
 def checks(tree):

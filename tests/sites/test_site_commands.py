@@ -5,13 +5,16 @@ cores at most: what a check needs of a file system grows with the fourth power o
 import json
 import re
 import shutil
+import signal
 import socket
+import sys
 from types import SimpleNamespace
 
 import pytest
 from conftest import CORES
 from file_systems import memory
 from foreign_made import NODES, QUEUES
+from kernel_runs import PATIENCE, started
 
 from coffeecup.site_configs.common import job_scripts
 
@@ -212,3 +215,29 @@ def test_another_machine_is_not_looked_at_and_the_check_says_so(tree):
     checked = tree.run("check", site(tree, on("/no/such"), host="another"))
     assert checked.code == 0, checked.text
     assert "this machine" in checked.out and "is not part of it" in checked.out
+
+
+REFRAME = """#!/bin/sh
+trap 'touch cancelled; exit 1' TERM
+sleep 1  # until its parent waits for it
+touch started
+while :; do sleep 0.1; done
+"""
+RUNS = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from coffeecup.site_configs.common.dry_run import reframe
+here = Path(sys.argv[1])
+reframe(SimpleNamespace(reframe=here / "reframe", settings=here, tree=here), "made", here, "--run")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_reframe_first_which_cancels_its_jobs(tmp_path, number):
+    (tmp_path / "reframe").write_text(REFRAME)
+    (tmp_path / "reframe").chmod(0o755)
+    with started([sys.executable, "-c", RUNS, tmp_path], (tmp_path / "started").exists) as process:
+        process.send_signal(number)
+        process.communicate(timeout=PATIENCE)
+    assert (tmp_path / "cancelled").exists()
