@@ -44,8 +44,8 @@ int64_t plan_space_bytes(const struct priomark *host)
         double bytes = (double)host->planned[i].what.space_bytes; /* the sum may exceed the range of integers */
         MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
         if (bytes > 9e18)
-            refuse("%s: case %d requires %.3g bytes of space; choose a smaller process_size or fewer files", host->workload->path,
-                   i + 1, bytes);
+            refuse("%s: case %d requires %.3g bytes of space; choose a smaller process_size or fewer files",
+                   host->workload->path, i + 1, bytes);
         if ((int64_t)bytes > most)
             most = (int64_t)bytes;
     }

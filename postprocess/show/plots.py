@@ -86,7 +86,8 @@ class Figure:
 
     def files(self, stem: str) -> Iterator[tuple[str, bytes]]:
         """Name and content of STEM-NAME.png, .svg and .csv."""
-        for kind, options in (("png", {"dpi": 160}), ("svg", {"metadata": {"Date": None}})):
+        formats: dict[str, dict[str, Any]] = {"png": {"dpi": 160}, "svg": {"metadata": {"Date": None}}}
+        for kind, options in formats.items():
             with matplotlib.rc_context(LOOK), io.BytesIO() as file:
                 self.canvas.savefig(file, format=kind, **options)
                 yield f"{stem}-{self.name}.{kind}", file.getvalue()

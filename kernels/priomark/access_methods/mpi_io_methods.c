@@ -22,8 +22,7 @@ struct opened {
 static void check(const struct priomark_file *file, int code, const char *what)
 {
     if (code != MPI_SUCCESS)
-        priomark_fail(file->run, "cannot %s '%s' through MPI-IO: %s", what, file->path,
-                      mpi_io_error(code, LESS_DATA));
+        priomark_fail(file->run, "cannot %s '%s' through MPI-IO: %s", what, file->path, mpi_io_error(code, LESS_DATA));
 }
 
 /* Some libraries report a full disk only by a short count. */
