@@ -179,7 +179,7 @@ static void print_dry_run(const struct request *request, const struct filesystem
     printf(" processes\ntime:       about %.0f s for each partition, %.0f s in total, plus checks of the data\n",
            request->scheduled_seconds, seconds);
     printf("space:      from %.3g GByte to the limit of %.3g GByte; %.3g GByte are free on '%s' (%s).\n"
-           "            Each 1000 MByte/s of write bandwidth require %.0f GByte; a pattern that reaches its share of\n"
+           "            Each 1000 MByte/s of write bandwidth require %.3g GByte; a pattern that reaches its share of\n"
            "            the limit ends early, and the run is not official\n",
            1e-9 * (double)least_space_bytes(request), 1e-9 * (double)request->space_limit_bytes,
            1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->mount.type, seconds / METHODS);
@@ -219,14 +219,15 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
     struct run run = run_begin(program, &argc, &argv, &choices->memory_per_process);
     const struct filesystem filesystem = filesystem_describe(choices->files.directory);
     struct request request = make_request(&run, choices, &filesystem);
-    if (choices->dry_run) {
-        if (run.rank == 0)
-            print_dry_run(&request, &filesystem);
-        return run_end(&run);
-    }
     const struct file_choices *files = &choices->files;
     struct hints *hints = library_begin(&request, choices->interface, files) ? NULL : hints_read(files->hints);
     request.hints = hints;
+    if (choices->dry_run) {
+        if (run.rank == 0)
+            print_dry_run(&request, &filesystem);
+        hints_free(hints);
+        return run_end(&run);
+    }
     const int64_t node_memory_bytes = node_memory(&run, choices->memory_per_process);
     run_open_log(&run, choices->files.log, argv, &filesystem,
                  run.rank == 0 ? plan_json(&request, choices, &run, node_memory_bytes) : NULL);

@@ -79,6 +79,16 @@ def test_dry_run_tells_time_and_space_and_makes_nothing(openmpi, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_dry_run_states_fractions_of_a_gbyte(openmpi, tmp_path):
+    done = run(openmpi, tmp_path, 1, *SMALL, "--scheduled-time 1 --dry-run")
+    assert "Each 1000 MByte/s of write bandwidth require 0.333 GByte" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--hints missing.cfg", "--interface mpi-io"])
+def test_dry_run_refuses_what_the_run_would_refuse(openmpi, tmp_path, option):
+    refused(run(openmpi.impatient, tmp_path, 2, *SMALL, option, "--dry-run"))
+
+
 def eviction(log):
     return {q.key for q in score_log(log.path).qualifications} & {"evicted", "not_evicted"}
 
