@@ -53,14 +53,16 @@ def of_activity(log: Log) -> Iterator[tuple[str, str]]:
     if busy := [
         (use.others_cores, use.host)
         for use in uses
-        if use.others_cores > max(OTHERS_CORES, OTHERS_SHARE * use.host.cores)
+        if use.others_cores > max(OTHERS_CORES, OTHERS_SHARE * use.host.online_cores)
     ]:
         yield "load_of_others", f"Others were using the machine: their programs {used(busy)}"
-    if busy := [(use.stolen_cores, use.host) for use in uses if use.stolen_cores > STOLEN_SHARE * use.host.cores]:
+    if busy := [
+        (use.stolen_cores, use.host) for use in uses if use.stolen_cores > STOLEN_SHARE * use.host.online_cores
+    ]:
         yield "stolen", f"The hypervisor gave time to other machines: they {used(busy)}"
 
 
 def used(busy: list[tuple[float, Host]]) -> str:
     cores, host = max(busy, key=itemgetter(0))
     more = f" and less of {len(busy) - 1} more host{'s' * (len(busy) > 2)}" if len(busy) > 1 else ""
-    return f"used {digits(cores)} of {host.cores} cores of {host.name}{more}, on average over the run"
+    return f"used {digits(cores)} of {host.online_cores} cores of {host.name}{more}, on average over the run"

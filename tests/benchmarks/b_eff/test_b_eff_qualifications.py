@@ -62,6 +62,11 @@ def busy(others=(0, 0), stolen=(0, 0)):
     return change
 
 
+def bound_to_few_cores(records):
+    busy(others=(1.5, 0))(records)
+    with_cores(records, 0, 8)
+
+
 def shorten(records, pattern, length):
     """The first repetition of a loop takes a hundredth of a loop of 1 ms."""
     loop = first(records, record="measurement", pattern=pattern, message_bytes=length)
@@ -86,6 +91,7 @@ def check_half(records):
         ("overcommitted", "8 processes shared 4 cores on node01", lambda r: with_cores(r, 1, 4)),
         ("load_of_others", "used 36 of 128 cores of node01 and less of 1 more", busy(others=[10, 36])),
         ("load_of_others", "used 1.500 of 128 cores of node00,", busy(others=[1.5, 0])),
+        ("load_of_others", "used 1.500 of 128 cores of node00,", bound_to_few_cores),
         ("stolen", "used 2 of 128 cores of node01,", busy(stolen=[0, 2])),
         ("activity_unknown", "is not known", edit("del activity")),
         ("over_budget", "took 400 s, longer than its time budget of 300 s", put("end", elapsed_seconds=400.0)),
