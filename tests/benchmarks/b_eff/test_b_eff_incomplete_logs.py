@@ -91,6 +91,10 @@ def test_budget_records_whose_time_goes_back_are_refused_by_the_line_of_the_seco
 def test_a_run_that_was_stopped_has_a_score_if_its_averaged_patterns_were_measured(scored):
     score = scored(stopped_log(1, "worst-cycle"))
     assert not score.official and {"measured_seldom", "stopped"} <= set(keys(score))
+    late = stopped_log(2, "ring-2")
+    late[-1]["elapsed_seconds"] = 500.0  # from when the log was opened; the stop, from when the processes began
+    texts = {qualification.key: qualification.text for qualification in scored(late).qualifications}
+    assert "stopped after 525 s" in texts["stopped"] and "took 525 s" in texts["over_budget"]
     assert scored(stopped_log(2, "ring-2")).metrics["b_eff"].value > 0
     message = scored(stopped_log(1, "random-30", 530.2))
     assert "a time budget of about 531 s is needed here: with 300 s the run was stopped" in message
