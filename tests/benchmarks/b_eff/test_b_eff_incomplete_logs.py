@@ -101,6 +101,11 @@ def test_a_run_that_was_stopped_has_a_score_if_its_averaged_patterns_were_measur
     assert "15 of 756 combinations" in message and "choose a larger --time-budget" in message
 
 
+def test_a_run_without_any_averaged_method_states_which_ones_to_choose(scored):
+    message = scored(b_eff_log(methods=("neighbor",), only=lambda name: name.startswith(("ring", "random"))))
+    assert "none of the averaged methods; choose at least one of --methods alltoallv,nonblocking,sendrecv" in message
+
+
 @pytest.mark.parametrize(
     ("repetition", "pattern", "needed"), [(1, "random-30", None), (1, "worst-cycle", 530.0), (2, "random-30", 530.0)]
 )
