@@ -53,12 +53,10 @@ def of_activity(log: Log) -> Iterator[tuple[str, str]]:
     if busy := [
         (use.others_cores, use.host)
         for use in uses
-        if use.others_cores > max(OTHERS_CORES, OTHERS_SHARE * use.host.online_cores)
+        if use.others_cores > max(OTHERS_CORES, OTHERS_SHARE * use.host.cores)
     ]:
         yield "load_of_others", f"Others were using the machine: their programs {used(busy)}"
-    if busy := [
-        (use.stolen_cores, use.host) for use in uses if use.stolen_cores > STOLEN_SHARE * use.host.online_cores
-    ]:
+    if busy := [(use.stolen_cores, use.host) for use in uses if use.stolen_cores > STOLEN_SHARE * use.host.cores]:
         yield "stolen", f"The hypervisor gave time to other machines: they {used(busy)}"
 
 

@@ -13,8 +13,9 @@ PROGRAM = """import os, time
 from coffeecup.postprocess.logs.workers import workers
 
 if __name__ == "__main__":
-    print(workers(1).submit(os.getpid).result(), flush=True)
-    time.sleep(600)
+    pool = workers(1)  # without the name, it would end at once
+    print(pool.submit(os.getpid).result(), flush=True)
+    time.sleep(60)
 """
 
 
@@ -28,7 +29,9 @@ def runs(process):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_workers_end_with_the_process_that_started_them(tmp_path, number):
     (tmp_path / "program.py").write_text(PROGRAM)
-    with subprocess.Popen([sys.executable, tmp_path / "program.py"], stdout=subprocess.PIPE, text=True) as program:
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "program.py"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as program:
         worker = int(program.stdout.readline())
         assert runs(worker)
         program.send_signal(number)

@@ -62,14 +62,14 @@ def test_ten_processes_need_as_many_hosts_as_hold_them(scored, per_node, as_requ
 )
 def test_others_use_more_than_a_hundredth_of_the_cores(cores, others, stolen, found):
     used = SimpleNamespace(others_user_seconds=100 * others, stolen_seconds=100 * stolen)
-    run = SimpleNamespace(hosts=[SimpleNamespace(name="n", online_cores=cores)], simulated=False)
+    run = SimpleNamespace(hosts=[SimpleNamespace(name="n", cores=cores, online_cores=cores)], simulated=False)
     activity = SimpleNamespace(elapsed_seconds=100.0, hosts=[used])
     assert [key for key, _ in of_activity(Log(Path(), "", run, None, {Activity: [activity]}))] == found
 
 
 def test_the_busiest_host_is_named_and_the_others_are_counted():
     """Of two that are equally busy, the first."""
-    hosts = [SimpleNamespace(name=name, online_cores=8) for name in "abc"]
+    hosts = [SimpleNamespace(name=name, cores=8, online_cores=8) for name in "abc"]
     others = {1: "", 2: " and less of 1 more host", 3: " and less of 2 more hosts"}
     for count, more in others.items():
         busy = list(zip([3.0, 3.0, 2.0], hosts))[:count]
