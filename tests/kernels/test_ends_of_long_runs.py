@@ -70,7 +70,7 @@ RUNS = {
         "cannot write a file of the load io.*free some space or run fewer",
         r"was the directory removed during the run\?",
         nodes=tuple((name, 1) for name in "abcd"),
-        short="--longest-loop 1",
+        short="--longest-loop 4",
     ),
     "ftio": Long(
         ("--input 5MiB --repeat 10000",),
