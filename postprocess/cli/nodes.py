@@ -103,16 +103,15 @@ def nodes(
     from coffeecup.postprocess.history.repeated import links
     from coffeecup.postprocess.reports.changes import hang_line, link_line
 
-    if (as_json, form != Format.TEXT, rolling.plan is not None).count(True) > 1:
-        raise typer.BadParameter("choose one of --json, --format and --plan")
-    if rolling.plan is not None and figures:
-        raise typer.BadParameter("--plan: do not use it with --figures")
+    plans = rolling.plan is not None
+    if (as_json, form != Format.TEXT, plans).count(True) > 1 or (plans and figures):
+        raise typer.BadParameter("choose one of --json, --format and --plan, and --plan without --figures")
     entries = known_entries(acknowledged)
     cases, values = selection.tables(entries=entries)
     chosen = selection.tests_in(cases)
     table = node_table(values, entries)
     found = summary(table, chosen, last)
-    if rolling.plan is not None:
+    if plans:
         return rolling.print_plan(table, found)
     of_servers = server_table(values)
     servers = over_sessions(of_servers, last)

@@ -342,7 +342,6 @@ def test_missing_runs_are_counted_before_their_session_is_signed(tmp_path):
         (("-o", "session.html"), "session.json"),
         (("-o", "a.html", "--package", "contract.yaml"), "contract.yaml"),
         (("-o", "a.html", "--package", "contract.acceptance.jsonl"), "contract.acceptance.jsonl"),
-        (("-o", "a.html", "--package", "run-0/b_eff.jsonl"), "run-0/b_eff.jsonl"),
         (("-o", "a.html", "--package", "a.json"), "a.json"),
         ((), "acceptance.json"),  # the baseline
     ],

@@ -79,7 +79,7 @@ def test_a_command_that_fails_leaves_nothing_and_overwrites_nothing(tmp_path, mo
     ("words", "complaint"),
     [
         ("export none.db --junit same --openmetrics ./same", "--junit and --openmetrics name the same file"),
-        ("nodes none.db --plan debug --figures same", "--plan: do not use it with --figures"),
+        ("nodes none.db --plan debug --figures same", "--plan without --figures"),
     ],
 )
 def test_outputs_that_would_not_be_written_are_refused(tmp_path, monkeypatch, words, complaint):

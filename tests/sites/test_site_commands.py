@@ -224,8 +224,9 @@ touch started
 while :; do sleep 0.1; done
 """
 RUNS = """
-import sys
+import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where nohup started the tests
 from types import SimpleNamespace
 from coffeecup.site_configs.common.dry_run import reframe
 here = Path(sys.argv[1])
