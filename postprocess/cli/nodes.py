@@ -113,8 +113,7 @@ def nodes(
     found = summary(table, chosen, last)
     if plans:
         return rolling.print_plan(table, found)
-    of_servers = server_table(values)
-    servers = over_sessions(of_servers, last)
+    servers = over_sessions(of_servers := server_table(values), last)
     hung, lossy = hangs(chosen), links(cases, last, entries)
     if as_json:
         print_json({"nodes": found, "servers": as_servers(servers), "hangs": hung, "links": lossy})
