@@ -224,9 +224,8 @@ touch started
 while :; do sleep 0.1; done
 """
 RUNS = """
-import signal, sys
+import sys
 from pathlib import Path
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where nohup started the tests
 from types import SimpleNamespace
 from coffeecup.site_configs.common.dry_run import reframe
 here = Path(sys.argv[1])
@@ -238,7 +237,8 @@ reframe(SimpleNamespace(reframe=here / "reframe", settings=here, tree=here), "ma
 def test_a_signal_ends_reframe_first_which_cancels_its_jobs(tmp_path, number):
     (tmp_path / "reframe").write_text(REFRAME)
     (tmp_path / "reframe").chmod(0o755)
-    with started([sys.executable, "-c", RUNS, tmp_path], (tmp_path / "started").exists) as process:
+    not_ignored = ["env", "--default-signal"]  # also where nohup started the tests
+    with started([*not_ignored, sys.executable, "-c", RUNS, tmp_path], (tmp_path / "started").exists) as process:
         process.send_signal(number)
         process.communicate(timeout=PATIENCE)
     assert (tmp_path / "cancelled").exists()
