@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from coffeecup.postprocess.logs.reader import Log
     from coffeecup.postprocess.show.plots import Figure
 
-NO_CAUSE = "of no event, it compares a cause with its metric, processes, options (in their order) and both values"
+NO_CAUSE = (
+    "the result is about no cause of an event: metric, number of processes, options with their order, and both values "
+    "of the cause have to be the same"
+)
 UNSCORED = "a log has no score, or a design does not fit its run; the others are shown all the same"
 USAGE = "wrong usage, or a file that cannot be read or written"  # the exit code 2 of most commands
 

@@ -8,7 +8,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.logs.workers import end_by_exception
 from coffeecup.postprocess.show.words import counted
 
 if TYPE_CHECKING:
@@ -112,9 +112,7 @@ def ended(command: list[str], there: Path, output: Path, seconds: float) -> str:
     from coffeecup.postprocess.cli.alternation import end_with_parent
 
     environment = os.environ | {"RFM_ENABLE_RESULTS_STORAGE": "0"}
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores one
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
+    end_by_exception()
     with output.open("wb") as file:
         apart = {"start_new_session": True, "preexec_fn": end_with_parent}  # no thread runs here
         process = subprocess.Popen(command, cwd=there, env=environment, stdout=file, stderr=subprocess.STDOUT, **apart)

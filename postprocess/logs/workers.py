@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that work for this one."""
+"""Processes that work for this one: how they end with it."""
 
 import os
+import signal
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
@@ -15,12 +17,19 @@ def workers(count: int, first: Callable[[], None] | None = None) -> ProcessPoolE
 
 
 def begin(first: Callable[[], None] | None) -> None:
-    Thread(target=end_with_parent, daemon=True).start()
+    Thread(target=end_after_parent, daemon=True).start()
     if first:
         first()
 
 
-def end_with_parent() -> None:
+def end_after_parent() -> None:
     if parent := parent_process():
         parent.join()
         os._exit(1)
+
+
+def end_by_exception() -> None:
+    """From now on, SIGTERM and SIGHUP raise SystemExit, so that whoever started a process can end it."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores one
+            signal.signal(number, lambda number, _: sys.exit(128 + number))

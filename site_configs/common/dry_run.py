@@ -5,13 +5,12 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+from coffeecup.postprocess.logs.workers import end_by_exception
 from coffeecup.reframe_checks.vocabulary import STAGE, Feature
 
 from . import job_scripts
@@ -54,9 +53,7 @@ def reframe(site, system, folder, *options):
 def ended(command, folder, environment):
     """(exit code, terminal output) of ReFrame. A signal that ends this process ends ReFrame first, which cancels its
     jobs."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores one
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
+    end_by_exception()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
     try:

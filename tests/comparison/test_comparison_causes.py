@@ -123,7 +123,7 @@ def test_a_comparison_of_something_else_says_nothing(logs, other):
     stored = history(logs, 0.8, mpi_library=("MPICH 4" if other == "library" else OLD, NEW), **more)
     done = run("check-history", stored, "--compared", result)
     assert "by a comparison" not in done.output and "    try: coffeecup compare" in done.output
-    assert f"--compared {result}: of no event, it compares a cause" in done.output
+    assert f"--compared {result}: the result is about no cause of an event" in done.output
 
 
 def test_what_is_proposed_is_a_comparison(tmp_path):
