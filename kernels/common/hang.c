@@ -23,23 +23,26 @@
 #include "memory.h"
 #include "note.h"
 #include "peers.h"
+#include "process_state.h"
 #include "record.h"
 
-enum { GATHER_SECONDS = 6, LATEST = 20, END_MS = 5000, LAUNCHER_MS = 3000, PROC_PATH = 64 };
+enum { GATHER_SECONDS = 6, LATEST = 20, END_MS = 5000, LAUNCHER_MS = 3000 };
 enum { SHORTEST_SECONDS = 30, FIRST_SECONDS = 300, FILES_SECONDS = 600, SLOWER = 100 };
+enum { FEW_TURNS = 2 }; /* of a process between two looks that waits for one answer; some clients ask each second */
 #define TURN_SECONDS 0.01
 #define LEAST_COUNTED 0.1
 #define LOOK_SECONDS (1e-3 * PEERS_LOOK_MS)
 
 double hang_after_seconds;
 
-/* What a keeper knows: something moves on its node; its processes only wait; one has not come out of its loop, although
- * it had the time; one does not run. */
+/* What a keeper knows: something moves on its node; its processes only wait; one has not come out of its loop or of a
+ * call of the kernel, although it had the time; one does not run. */
 enum proof { MOVES, WAITS, STUCK, STOPPED };
 
-/* How long and how often a process waited for a processor, since it began. */
-struct queue {
-    double waited_seconds, turns;
+/* A process at a look: how long and how often it waited for a processor since it began, and for how long it has been in
+ * the same call of the kernel. */
+struct sight {
+    double waited_seconds, turns, asleep_seconds;
 };
 
 /* Global, because peers_watch() has no arguments for it. Time is counted in looks: a keeper that was suspended with its
@@ -50,7 +53,7 @@ static struct {
     int64_t offsets;                 /* the sum of those of all processes in their files */
     double still_seconds;            /* for which it has not changed */
     int patience_seconds;
-    struct queue *queues; /* of each process, at the last look without progress */
+    struct sight *sights; /* of each process, at the last look without progress */
     enum proof proof;     /* of the vote; the file that has it, "": none */
     char vote[PATH_MAX];
     json_t *processes; /* of the node that votes, or of a run that hangs */
@@ -79,62 +82,6 @@ bool hang_found(void)
 
 /* --- the processes of this node ----------------------------------------------------------------------------------- */
 
-/* The letter of proc(5); X if there is no such process. `folder` is its one below /proc, or that of its thread. */
-static char state_in(const char *folder)
-{
-    char line[512], state = 'X';
-    read_first_line(line, sizeof line, "%s/stat", folder);
-    const char *name_end = strrchr(line, ')');
-    return name_end && sscanf(name_end + 1, " %c", &state) == 1 ? state : 'X';
-}
-
-static char state_of(pid_t process)
-{
-    char folder[PROC_PATH];
-    snprintf(folder, sizeof folder, "/proc/%d", (int)process);
-    return state_in(folder);
-}
-
-/* The thread that waits in the kernel, if one does: libraries access files in threads of their own. Otherwise the
- * process. */
-static void find_waiting(pid_t process, char folder[PROC_PATH])
-{
-    char tasks[PROC_PATH];
-    snprintf(tasks, sizeof tasks, "/proc/%d/task", (int)process);
-    snprintf(folder, PROC_PATH, "/proc/%d", (int)process);
-    DIR *entries = opendir(tasks);
-    if (!entries)
-        return;
-    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-        char thread[PROC_PATH];
-        if (snprintf(thread, sizeof thread, "%s/%s", tasks, entry->d_name) < (int)sizeof thread &&
-            state_in(thread) == 'D')
-            snprintf(folder, PROC_PATH, "%s", thread);
-    }
-    closedir(entries);
-}
-
-static const char *state_name(char state)
-{
-    static const struct {
-        char state;
-        const char *name;
-    } known[] = {{'R', "running"}, {'S', "sleeping"}, {'D', "in the kernel"},
-                 {'T', "stopped"}, {'t', "traced"},   {'X', "gone"}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (known[i].state == state)
-            return known[i].name;
-    return "zombie";
-}
-
-/* The function of the kernel in which the process waits, as far as this user may read it. */
-static json_t *kernel_function(const char *folder)
-{
-    char name[128];
-    read_first_line(name, sizeof name, "%s/wchan", folder);
-    return name[0] && strcmp(name, "0") != 0 ? json_string(name) : json_null();
-}
-
 static json_t *describe_file(const struct peer *peer)
 {
     struct mount mount;
@@ -160,14 +107,13 @@ static json_t *sources_of(const struct peer *peer)
 
 static json_t *describe_process(const struct peer *peer)
 {
-    char folder[PROC_PATH];
-    find_waiting(peer->process, folder);
+    const struct process_state state = process_state(peer->process);
     return OBJECT(field_int("rank", peer->rank), field_text("host", note_host()), field_int("process", peer->process),
-                  field_text("state", state_name(state_in(folder))),
-                  field_json("kernel_function", kernel_function(folder)), field_int("steps", peer->steps),
-                  field_text("place", peer->place), field_json("file", describe_file(peer)),
-                  field_int("messages", peer->sources ? peer->calls : 0), field_json("receives_from", sources_of(peer)),
-                  field_json("adapters_lost", adapters_lost()));
+                  field_text("state", state.name),
+                  field_json("kernel_function", state.function[0] ? json_string(state.function) : json_null()),
+                  field_int("steps", peer->steps), field_text("place", peer->place),
+                  field_json("file", describe_file(peer)), field_int("messages", peer->sources ? peer->calls : 0),
+                  field_json("receives_from", sources_of(peer)), field_json("adapters_lost", adapters_lost()));
 }
 
 static json_t *describe_processes(void)
@@ -290,15 +236,16 @@ double hang_counted_seconds(double seconds, double waited_seconds, double turns)
 }
 
 /* See proc(5), schedstat. Zeros if the system does not count it. */
-static struct queue queue_of(pid_t process)
+static struct sight look_at(pid_t process, const struct sight *before)
 {
     char line[128];
-    struct queue queue = {0, 0};
+    struct sight now = {0, 0, 0};
     read_first_line(line, sizeof line, "/proc/%d/schedstat", (int)process);
-    if (sscanf(line, "%*s %lf %lf", &queue.waited_seconds, &queue.turns) != 2)
-        return (struct queue){0, 0};
-    queue.waited_seconds *= 1e-9;
-    return queue;
+    if (sscanf(line, "%*s %lf %lf", &now.waited_seconds, &now.turns) == 2)
+        now.waited_seconds *= 1e-9;
+    if (is_in_kernel(process_letter(process)) && now.turns - before->turns <= FEW_TURNS)
+        now.asleep_seconds = before->asleep_seconds + LOOK_SECONDS;
+    return now;
 }
 
 /* Adds the last look without progress, as far as it counts for the process of this node that waits longest for a turn.
@@ -306,14 +253,14 @@ static struct queue queue_of(pid_t process)
 static void count_look(const struct peer *peers, int count)
 {
     double counted = LOOK_SECONDS;
-    if (!seen.queues)
-        seen.queues = allocate((size_t)count, sizeof *seen.queues);
+    if (!seen.sights)
+        seen.sights = allocate((size_t)count, sizeof *seen.sights);
     for (int i = 0; i < count; i++) {
-        const struct queue now = queue_of(peers[i].process), before = seen.queues[i];
+        const struct sight before = seen.sights[i], now = look_at(peers[i].process, &before);
         if (seen.seconds > 0)
             counted = fmin(counted, hang_counted_seconds(LOOK_SECONDS, now.waited_seconds - before.waited_seconds,
                                                          now.turns - before.turns));
-        seen.queues[i] = now;
+        seen.sights[i] = now;
     }
     seen.seconds += LOOK_SECONDS;
     seen.counted_seconds += counted;
@@ -348,11 +295,12 @@ static enum proof proof_of(const struct peer *peers, int count)
 {
     enum proof proof = seen.counted_seconds >= seen.patience_seconds ? WAITS : MOVES;
     for (int i = 0; seen.seconds >= seen.patience_seconds && i < count; i++) {
-        const char state = peers[i].process ? state_of(peers[i].process) : 'R';
+        const char state = peers[i].process ? process_letter(peers[i].process) : 'R';
         const bool left = peers[i].left;
         if (!left && strchr("TtZX", state))
             return STOPPED;
-        if (proof != MOVES && (left ? !strchr("ZX", state) : peers[i].steps % 2))
+        const bool asleep = seen.sights[i].asleep_seconds >= seen.patience_seconds;
+        if (proof != MOVES && (left ? !strchr("ZX", state) : peers[i].steps % 2 || asleep))
             proof = STUCK;
     }
     return proof;

@@ -222,6 +222,16 @@ static void withdraw_note(void)
     unlink(note_path());
 }
 
+/* In a process of its own, because a log or files on a file system that hangs stop the keeper. */
+static void end_hung_launcher(void)
+{
+    fprintf(stderr, "error: %s\n", reason_of(NO_PEER));
+    if (fork() == 0) {
+        hang_end_launcher();
+        _exit(EXIT_SUCCESS);
+    }
+}
+
 /* Returns when the rank has ended; false if there is no directory to remove. */
 static bool wait_for_end(struct own_directory *own, int *lost, bool *told)
 {
@@ -282,6 +292,8 @@ void keeper_main(int argc, char **argv)
     int lost = 0;
     bool told = false;
     const bool removes = wait_for_end(&own, &lost, &told);
+    if (hang_found())
+        end_hung_launcher();
     hang_withdraw();
     if (lost >= 0) { /* others may end at the same time; Hydra of MPICH ends those of all nodes */
         if (peers_nodes() > 1)
@@ -300,11 +312,9 @@ void keeper_main(int argc, char **argv)
     const bool closed = close_log(now_seconds() - start_seconds, noted || lost >= 0 ? note : NULL, reason_of(lost));
     if (closed && !noted && lost >= 0) /* a process that left a note has printed its message */
         fprintf(stderr, "error: rank %d: %s\n", lost, lost_reason);
-    else if (closed && !noted)
+    else if (closed && !noted && !hang_found())
         fprintf(stderr, "error: %s\n", reason_of(lost));
-    if (hang_found())
-        hang_end_launcher();
-    if (removes) /* last, because a file system that hangs stops the keeper */
+    if (removes)
         remove_directory(&own);
     if (told)
         withdraw_note();

@@ -51,14 +51,17 @@ def verdict(processes: Sequence[HungProcess]) -> str:
 
 def causes(processes: Sequence[HungProcess]) -> list[Cause]:
     """Those with the strongest proof: processes that are gone or do not run; processes that wait in the kernel for a
-    file; adapters that lost their link, or a pair of processes between which a message is lost; processes or a node
-    that have not ended the loop that all others have ended. Empty if nothing is proved."""
+    file; adapters that lost their link, or a pair of processes between which a message is lost; processes that wait in
+    the kernel; processes or a node that have not ended the loop that all others have ended. Empty if nothing is
+    proved."""
     idle = [process for process in processes if process.state in ("gone", "zombie", "stopped", "traced")]
     waiting = [process for process in processes if _waits_for_file(process)]
+    asleep = [process for process in processes if process.state == "in the kernel"]
     return (
         [Cause(f"{_name(process)} is {process.state}", [process]) for process in idle]
         or [Cause(f"{_name(process)} waits for {_file(process)}", [process]) for process in waiting]
         or _lost(processes)
+        or [Cause(f"{_name(process)} waits {_in_kernel(process)}", [process]) for process in asleep]
         or _behind(processes)
     )
 
@@ -140,6 +143,12 @@ def _file(process: HungProcess) -> str:
         return "no file"
     source = f" {file.source}" if file.source else ""
     return f"{file.path} on {file.type}{source}"
+
+
+def _in_kernel(process: HungProcess) -> str:
+    """Outside of a loop, where it may wait for the log's file system as well as for that of its file."""
+    function = f" ({process.kernel_function})" if process.kernel_function else ""
+    return f"in the kernel{function}{f', its last file was {_file(process)}' if process.file else ''}"
 
 
 def _name(process: HungProcess) -> str:

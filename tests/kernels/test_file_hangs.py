@@ -108,6 +108,26 @@ def test_a_file_system_that_stops_is_named_with_a_process_and_its_file(
         wait_until(lambda: not list(directory.glob(f"{kernel}-*")))
 
 
+@pytest.mark.parametrize("kernel, options", [("b_eff", "--memory-per-process 1MiB"), ("ftio", MOVING["ftio"][0])])
+def test_a_log_on_a_file_system_that_stops_keeps_nobody_waiting(openmpi, tmp_path, kernel, options):
+    """Rank 0 waits between two loops. The log is closed when the file system goes on."""
+    needs("a file system that stops", "fsfreeze")
+    (tmp_path / "files").mkdir()
+    with disk(tmp_path, 1) as directory:
+        log = directory / "log.jsonl"
+        words = [*options.split(), "--log", log, "--hang-after", SECONDS]
+        words += ["--directory", tmp_path / "files"] if kernel == "ftio" else []
+        command = openmpi.command(2, kernel, *map(str, words))
+        with started(command, lambda: len(records(log)) > 9, env=openmpi.environment, cwd=tmp_path) as process:
+            with frozen(directory):
+                _, errors = process.communicate(timeout=PATIENCE)
+                assert process.returncode != 0 and "the run hangs and was ended" in errors
+                assert all(record["record"] != "end" for record in records(log))
+            said = assert_hung(log, f"no progress for {SECONDS} s; rank 0 on .* waits in the kernel")
+            assert "rank 1" not in said
+    wait_until(lambda: not list((tmp_path / "files").iterdir()))
+
+
 def test_a_script_that_started_a_run_without_a_launcher_outlives_it(openmpi, tmp_path):
     """It is the parent of the process that cannot end. A launcher in its place is ended."""
     needs("a file system that stops", "fsfreeze")

@@ -41,6 +41,10 @@ def processes(steps, messages=(), sources=(), **states):
         (processes([16, 15, 15, 15]), f"cannot tell the cause: 3 of 4 processes are in a loop ({PLACE})"),
         (processes([15, 15, 15, 15]), f"cannot tell the cause: all processes wait ({PLACE})"),
         (processes([16, 16, 14, 14]), f"cannot tell the cause: all processes wait ({PLACE})"),
+        (
+            processes([14, 15, 15], r0="in the kernel"),  # it writes the log while others wait for messages
+            f"rank 0 on n0 waits in the kernel ({PLACE})",
+        ),
         ([], "the log has no process of it: cannot tell which one is the cause"),
     ],
 )
@@ -115,11 +119,14 @@ def test_no_more_than_four_processes_are_named():
         ("running", None, False),
     ],
 )
-@pytest.mark.parametrize("steps", [15, 16])  # only a process within a loop accesses its file
+@pytest.mark.parametrize("steps", [15, 16])  # only a process within a loop is sure to access its file
 def test_a_process_that_waits_in_the_kernel_for_its_file_is_named_with_file_and_server(state, function, waits, steps):
     found = processes([steps] * 4, r2=state)
     for process in found:
         process.file = HungFile(path=f"/d/{process.rank}", type="fuse.glusterfs", source="s:/v", calls=3, offset=None)
     found[2].kernel_function = function
-    named = f"rank 2 on n1 waits for /d/2 on fuse.glusterfs s:/v ({PLACE})"
-    assert (verdict(found) == named) == (waits and steps % 2 == 1)
+    file = "/d/2 on fuse.glusterfs s:/v"
+    kernel = f"the kernel ({function})" if function else "the kernel"
+    between = f"rank 2 on n1 waits in {kernel}, its last file was {file} ({PLACE})"
+    assert (verdict(found) == f"rank 2 on n1 waits for {file} ({PLACE})") == (waits and steps % 2 == 1)
+    assert (verdict(found) == between) == (state == "in the kernel" and steps % 2 == 0)
