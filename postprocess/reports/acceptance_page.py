@@ -14,7 +14,7 @@ from rich.text import Text
 from coffeecup import __version__
 from coffeecup.postprocess.acceptance.result import Acceptance
 from coffeecup.postprocess.acceptance.sentences import demand
-from coffeecup.postprocess.logs.paths import replace_text
+from coffeecup.postprocess.logs.paths import replace_text, replaced
 from coffeecup.postprocess.reports.acceptance_object import as_object
 from coffeecup.postprocess.reports.software_bill import counts, software_bill
 from coffeecup.postprocess.show.html import environment
@@ -48,7 +48,8 @@ def write(acceptance: Acceptance, page: Path, pdf: bool, bill: bool) -> Written:
     replace_text(page, html(acceptance, result, files[1].name, hashlib.sha256(text.encode()).hexdigest()))
     if pdf:
         files.append(page.with_suffix(".pdf"))
-        print_page(page, files[-1])
+        with replaced(files[-1]) as file:
+            print_page(page, file)
     return Written(files, result)
 
 

@@ -16,7 +16,9 @@ import pytest
 from commands import run, said
 from contracts_made import begin, clause, contract, write_contract
 from evidence_made import official_session
+from file_systems import memory
 from logs_made import sha256
+from pages import needs_browser
 from test_baseline import accepted, near
 
 RUN = "run-1/b_eff.jsonl"
@@ -374,6 +376,18 @@ def test_a_result_that_cannot_be_written_leaves_the_one_before(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert done.exit_code == 2 and "File too large" in said(done)
     assert {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == kept
+
+
+@needs_browser
+def test_a_pdf_that_cannot_be_written_leaves_the_one_before(tmp_path):
+    """The page and the result take 24 kB, the PDF 100 kB."""
+    path = write_contract(tmp_path, contract(clause(repetitions=1)))
+    words = ["accept", path, official_session(tmp_path / "1", begin(path), [1000]), "--pdf"]
+    with memory(tmp_path / "disk", "size=96k") as disk:
+        (disk / "a.pdf").write_bytes(b"before")
+        done = run(*words, "-o", disk / "a.html")
+        assert done.exit_code == 2 and "No space left" in said(done)
+        assert (disk / "a.pdf").read_bytes() == b"before"
 
 
 def test_the_same_acceptance_has_the_same_evidence(tmp_path):
