@@ -155,6 +155,8 @@ static void create_log(struct run *run, const char *path)
 {
     char reason[REASON_LENGTH] = "", host[MPI_MAX_PROCESSOR_NAME];
     peers_begin(run->machine.leader);
+    peers_enter(hang_patience_of_files(), "start"); /* before a keeper looks at it */
+    peers_arrive();
     if (run->rank == 0)
         run->log = log_open(path, reason, sizeof reason);
     if (run->log)
@@ -170,8 +172,6 @@ static void create_log(struct run *run, const char *path)
         keeper_start(-1);
     keeper_note(run->rank == 0);
     peers_vote(note_path()[0]);
-    peers_enter(hang_patience_of_files(), "start");
-    peers_arrive();
     if (run->rank != 0)
         interrupt_follow();
 }

@@ -56,6 +56,19 @@ def test_a_stopped_process_is_named(openmpi, tmp_path, rank):
     assert measured and verdict in shape(said)
 
 
+def test_a_process_that_stops_while_the_run_starts_ends_it(openmpi, tmp_path):
+    """Rank 0 has created its log, but no process knows it yet."""
+    log, halted = tmp_path / "log.jsonl", tmp_path / "halted"
+    fault = faulty(openmpi, "strike", STRIKE_CALL="realpath", STRIKE_FILE=halted)
+    words = command(openmpi, log, env=fault)
+    with started(words, halted.exists, env=openmpi.environment, cwd=tmp_path) as process:
+        time.sleep(2)  # its keeper looks once a second
+        os.kill(rank_processes("b_eff", log)[0], signal.SIGSTOP)
+        assert process.wait(PATIENCE) != 0
+        wait_until(lambda: not processes_in(tmp_path))
+    assert set(tmp_path.iterdir()) == {log, halted}
+
+
 def shape(text):
     """Without names and numbers, and whether the process was in a loop or after it, when the data is checked."""
     return re.sub(r"\d+( bytes?)?", "N", re.sub(r"(?:after )?(pattern|method) [\w-]+", r"\1 NAME", text))

@@ -89,6 +89,14 @@ int mkdir(const char *path, mode_t mode)
     return strncmp(path, "disk/", 5) == 0 && strikes("mkdir") ? error() : code;
 }
 
+/* Of the log alone. */
+char *realpath(const char *path, char *resolved)
+{
+    char *(*next)(const char *, char *) = (char *(*)(const char *, char *))dlsym(RTLD_NEXT, "realpath");
+    const size_t length = strlen(path);
+    return length > 6 && strcmp(path + length - 6, ".jsonl") == 0 && strikes("realpath") ? NULL : next(path, resolved);
+}
+
 int fsync(int file)
 {
     int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
