@@ -169,9 +169,12 @@ static bool close_log(double elapsed_seconds, const char *note, const char *reas
     return fclose(log) == 0 && written;
 }
 
-/* Processes of the run that are still alive may keep files open for a while. */
+/* Processes of the run that are still alive may keep files open for a while. One that was ended in mkdir() or open() on
+ * a file system that hangs creates the directory or the file when that goes on. */
 static void remove_directory(const struct own_directory *own)
 {
+    while (hang_found() && !peers_await_ends(SPREAD_MS))
+        ;
     for (int attempt = 0; attempt < ATTEMPTS && !remove_own_directory(own); attempt++)
         pause_ms(ATTEMPT_MS);
 }
