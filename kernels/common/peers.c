@@ -24,10 +24,12 @@
 #include "clock.h"
 #include "fail.h"
 #include "memory.h"
+#include "process_state.h"
 
 struct node {
     uint64_t number;         /* random, to recognise the memory */
     pid_t launcher;          /* what started the first process */
+    pid_t starter;           /* the mpiexec that started this launcher; 0: none on this node */
     bool launches;           /* that it is a launcher */
     int peers, ranks, nodes; /* peers of the run's ranks */
     struct peer peer[];
@@ -35,7 +37,7 @@ struct node {
 
 enum { LOWEST_FILE = 16 };            /* above those that a keeper inherits under fixed numbers */
 enum { HIGH_FILE = 4096 };            /* above those of launchers, of which Hydra opens four for each process */
-enum { INPUT, LAUNCHER, FIRST_PEER }; /* places of what a keeper watches */
+enum { INPUT, LAUNCHER, STARTER, FIRST_PEER }; /* places of what a keeper watches */
 
 /* Global, because a handler has no arguments for it. */
 static struct {
@@ -60,26 +62,6 @@ static struct node *map(int file, size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Whether a process was given a rank when it was started; also if its environment cannot be read. Only a launcher gives
- * a rank without having one. MPI_Init does not change what /proc shows. */
-static bool has_rank(pid_t process)
-{
-    static const char *const names[] = {"PMIX_RANK=", "PMI_RANK="};
-    char path[64], *entry = NULL;
-    size_t room = 0;
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return true;
-    while (!found && getdelim(&entry, &room, '\0', file) > 0)
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-            found |= strncmp(entry, names[i], strlen(names[i])) == 0;
-    free(entry);
-    fclose(file);
-    return found;
-}
-
 /* Rank 0 of a node. Returns the number by which others recognise the memory; 0: there is none. */
 static uint64_t create(int peers)
 {
@@ -93,7 +75,9 @@ static uint64_t create(int peers)
         return 0;
     here.node->number = number;
     here.node->launcher = getppid();
-    here.node->launches = here.node->launcher > 1 && has_rank(getpid()) && !has_rank(here.node->launcher);
+    here.node->launches = here.node->launcher > 1 && process_has_rank(getpid()) &&
+                          !process_has_rank(here.node->launcher);
+    here.node->starter = here.node->launches ? process_mpiexec(here.node->launcher) : 0;
     here.node->peers = peers;
     return number;
 }
@@ -274,6 +258,7 @@ static void begin_watch(int file)
     here.events = allocate((size_t)peers + FIRST_PEER, sizeof *here.events);
     here.watch = epoll_create1(EPOLL_CLOEXEC);
     here.ends[LAUNCHER] = end_of(here.node->launcher);
+    here.ends[STARTER] = end_of(here.node->starter);
     watch(file, INPUT, EPOLLIN);
     watch(here.ends[LAUNCHER].fd, LAUNCHER, EPOLLIN | EPOLLET);
     for (int i = 0; i < peers; i++) {
@@ -393,6 +378,8 @@ bool peers_await_launcher(int milliseconds)
 
 void peers_signal_launcher(int number)
 {
-    if (here.node && here.node->launches)
+    if (here.node && here.node->launches) {
         send_signal(LAUNCHER, number);
+        send_signal(STARTER, number);
+    }
 }

@@ -92,7 +92,8 @@ bool peers_await_ends(int milliseconds);
 /* Keeper: the same of the process that started this node's first rank. */
 bool peers_await_launcher(int milliseconds);
 
-/* Keeper: sends it a signal if it is a launcher; a shell or script that started the run without one gets none. */
+/* Keeper: sends it, and the mpiexec that started it, a signal if it is a launcher; a shell or script that started the
+ * run without one gets none. */
 void peers_signal_launcher(int number);
 
 /* Keeper: the process that started this node's first rank, which is the launcher or its daemon, has ended before all

@@ -3,8 +3,11 @@
 #include "process_state.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "first_line.h"
 
@@ -73,4 +76,50 @@ struct process_state process_state(pid_t process)
     if (strcmp(state.function, "0") == 0)
         state.function[0] = '\0';
     return state;
+}
+
+bool process_has_rank(pid_t process)
+{
+    static const char *const names[] = {"PMIX_RANK=", "PMI_RANK="};
+    char path[64], *entry = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return true;
+    while (!found && getdelim(&entry, &room, '\0', file) > 0)
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            found |= strncmp(entry, names[i], strlen(names[i])) == 0;
+    free(entry);
+    fclose(file);
+    return found;
+}
+
+static pid_t parent_of(pid_t process)
+{
+    char line[512];
+    int parent = 0;
+    read_first_line(line, sizeof line, "/proc/%d/stat", (int)process);
+    const char *name_end = strrchr(line, ')');
+    return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* Whether the name of the program begins like this; a script has that of its shell. */
+static bool runs(pid_t process, const char *name)
+{
+    char path[PROC_PATH], program[PATH_MAX];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)process);
+    const ssize_t bytes = readlink(path, program, sizeof program - 1);
+    program[bytes > 0 ? bytes : 0] = '\0';
+    const char *slash = strrchr(program, '/');
+    return slash && strncmp(slash + 1, name, strlen(name)) == 0;
+}
+
+pid_t process_mpiexec(pid_t launcher)
+{
+    pid_t starter = parent_of(launcher);
+    while (starter > 1 && runs(starter, "hydra"))
+        starter = parent_of(starter);
+    return starter > 1 && (runs(starter, "mpiexec") || runs(starter, "mpirun")) ? starter : 0;
 }

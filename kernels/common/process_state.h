@@ -19,3 +19,11 @@ bool is_in_kernel(char letter);
 /* Of its thread that waits in the kernel, if one does: libraries access files in threads of their own. Otherwise of the
  * process. */
 struct process_state process_state(pid_t process);
+
+/* Whether a process was given a rank when it was started; also if its environment cannot be read. Only a launcher gives
+ * a rank without having one. MPI_Init does not change what /proc shows. */
+bool process_has_rank(pid_t process);
+
+/* The mpiexec of Hydra (MPICH, Intel MPI) that started this launcher on the same node; 0: there is none. It waits until
+ * all processes have closed what they inherited, also after the end of the launcher. */
+pid_t process_mpiexec(pid_t launcher);

@@ -128,18 +128,19 @@ def test_a_log_on_a_file_system_that_stops_keeps_nobody_waiting(openmpi, tmp_pat
     wait_until(lambda: not list((tmp_path / "files").iterdir()))
 
 
-def test_a_directory_that_a_process_was_creating_when_it_was_ended_is_removed(openmpi, tmp_path):
-    """It appears when the file system goes on."""
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"], indirect=True)
+def test_a_directory_that_a_process_was_creating_when_it_was_ended_is_removed(mpi, tmp_path):
+    """It appears when the file system goes on. Until then, the process keeps what the launcher's daemon left open."""
     needs("a file system that stops", "fsfreeze")
-    log = tmp_path / "log.jsonl"
+    log, kernel = tmp_path / "log.jsonl", "b_eff_io"
     with disk(tmp_path, 1) as directory:
-        options = f"--input 2MiB --directory {directory} --log {log} --hang-after {SECONDS}"
+        options = f"{MOVING[kernel][0]} --directory {directory} --log {log} --hang-after {SECONDS}"
         with frozen(directory):
-            done = openmpi.run(2, "ftio", *options.split(), cwd=tmp_path)
+            done = mpi.run(2, kernel, *options.split(), cwd=tmp_path)
             assert done.returncode != 0 and "the run hangs and was ended" in done.stderr
             assert_hung(log, f"no progress for {SECONDS} s; rank 0 on .* waits in the kernel .*start")
         wait_until(lambda: not [each for each in read_processes() if each.folder == tmp_path])
-        assert not list(directory.glob("ftio-*"))
+        assert not list(directory.glob(f"{kernel}-*"))
 
 
 def test_a_script_that_started_a_run_without_a_launcher_outlives_it(openmpi, tmp_path):
