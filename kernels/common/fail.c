@@ -2,6 +2,8 @@
 /* See fail.h. */
 #include "fail.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 
 /* A turn is longer than a rank needs to print its message and to abort all others. */
 enum { MESSAGE_LENGTH = 1024, ABORT_SECONDS = 10, READ_MS = 100, TURN_MS = 250, MAX_TURNS = 8, MOST_ACTIONS = 4 };
+enum { UNREAD_MS = 5000 };
 
 /* Global, because fail() is called from everywhere and no argument gives it the run. */
 static const char *program_name = "coffeecup";
@@ -137,6 +140,31 @@ void fail_for(int rank, const char *host, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     stop_alone(rank, host, format, arguments);
+}
+
+/* poll() of a pipe is true if PIPE_BUF bytes can be written without waiting. */
+void print_if_read(const char *format, ...)
+{
+    char *text = NULL;
+    size_t bytes = 0, done = 0;
+    struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
+    va_list arguments;
+    FILE *line = open_memstream(&text, &bytes);
+    if (!line)
+        return;
+    va_start(arguments, format);
+    fputs("error: ", line);
+    vfprintf(line, format, arguments);
+    va_end(arguments);
+    fputc('\n', line);
+    fclose(line);
+    while (done < bytes && poll(&output, 1, UNREAD_MS) > 0) {
+        const ssize_t written = write(STDERR_FILENO, text + done, bytes - done < PIPE_BUF ? bytes - done : PIPE_BUF);
+        if (written <= 0)
+            break;
+        done += (size_t)written;
+    }
+    free(text);
 }
 
 void mpi_error_text(int code, char text[MPI_MAX_ERROR_STRING])

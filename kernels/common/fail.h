@@ -39,6 +39,9 @@ _Noreturn void fail_together_for(int rank, const char *format, ...) __attribute_
 /* All ranks together, before anything is measured: as fail_together(), with the exit status of an invalid request. */
 _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Keeper: prints "error: ..." and leaves out what nobody reads for some seconds, as it has more to do than to wait. */
+void print_if_read(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* The library's text for an error code, in one line. */
 void mpi_error_text(int code, char text[MPI_MAX_ERROR_STRING]);
 

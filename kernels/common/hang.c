@@ -18,6 +18,7 @@
 
 #include "adapters.h"
 #include "clock.h"
+#include "fail.h"
 #include "filesystem.h"
 #include "first_line.h"
 #include "memory.h"
@@ -183,7 +184,7 @@ static void leave_vote(int rank, enum proof proof)
 static void print_processes(void)
 {
     char *text = json_dumps(seen.processes, JSON_COMPACT);
-    fprintf(stderr, "error: the run hangs; processes of this node: %s\n", text ? text : "unknown");
+    print_if_read("the run hangs; processes of this node: %s", text ? text : "unknown");
     free(text);
 }
 

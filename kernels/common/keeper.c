@@ -21,6 +21,7 @@
 #include "adapters.h"
 #include "clock.h"
 #include "end_record.h"
+#include "fail.h"
 #include "hang.h"
 #include "note.h"
 #include "peers.h"
@@ -228,7 +229,7 @@ static void withdraw_note(void)
 /* In a process of its own, because a log or files on a file system that hangs stop the keeper. */
 static void end_hung_launcher(void)
 {
-    fprintf(stderr, "error: %s\n", reason_of(NO_PEER));
+    print_if_read("%s", reason_of(NO_PEER));
     if (fork() == 0) {
         hang_end_launcher();
         _exit(EXIT_SUCCESS);
@@ -314,9 +315,9 @@ void keeper_main(int argc, char **argv)
         note_form(note, lost, note_host(), lost_reason);
     const bool closed = close_log(now_seconds() - start_seconds, noted || lost >= 0 ? note : NULL, reason_of(lost));
     if (closed && !noted && lost >= 0) /* a process that left a note has printed its message */
-        fprintf(stderr, "error: rank %d: %s\n", lost, lost_reason);
+        print_if_read("rank %d: %s", lost, lost_reason);
     else if (closed && !noted && !hang_found())
-        fprintf(stderr, "error: %s\n", reason_of(lost));
+        print_if_read("%s", reason_of(lost));
     if (removes)
         remove_directory(&own);
     if (told)

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from builds import PATIENCE
@@ -158,3 +158,29 @@ def test_a_script_that_started_a_run_without_a_launcher_outlives_it(openmpi, tmp
             assert process.wait(PATIENCE) == 0
         wait_until(lambda: not list(directory.glob("ftio-*")))
     assert records(log)[-1]["status"] == "hung" and after.exists()
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGKILL, "failed"), (signal.SIGSTOP, "hung")])
+def test_errors_that_nobody_reads_keep_no_log_open_and_no_files(openmpi, tmp_path, number, status):
+    """Standard error is a full pipe, for example of a pager."""
+    log, files = tmp_path / "log.jsonl", tmp_path / "files"
+    files.mkdir()
+    options = f"--input 2MiB --repeat 100000 --directory {files} --log {log} --hang-after {SECONDS}"
+    reading, writing = os.pipe()
+    words = [openmpi.bin / "ftio", *options.split()]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=writing, env=openmpi.environment, cwd=tmp_path)
+    try:
+        wait_until(lambda: of_kind(log, "repetition"))
+        os.set_blocking(writing, False)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"x")
+        os.set_blocking(writing, True)
+        process.send_signal(number)
+        wait_until(lambda: not [each for each in read_processes() if each.folder == tmp_path])
+        assert records(log)[-1]["status"] == status and not list(files.iterdir())
+    finally:
+        process.kill()
+        process.wait()
+        os.close(reading)
+        os.close(writing)
