@@ -35,8 +35,8 @@ struct node {
     struct peer peer[];
 };
 
-enum { LOWEST_FILE = 16 };            /* above those that a keeper inherits under fixed numbers */
-enum { HIGH_FILE = 4096 };            /* above those of launchers, of which Hydra opens four for each process */
+enum { LOWEST_FILE = 16 }; /* above those that a keeper inherits under fixed numbers */
+enum { HIGH_FILE = 4096 }; /* above those of launchers, of which Hydra opens four for each process */
 enum { INPUT, LAUNCHER, STARTER, FIRST_PEER }; /* places of what a keeper watches */
 
 /* Global, because a handler has no arguments for it. */
@@ -75,8 +75,8 @@ static uint64_t create(int peers)
         return 0;
     here.node->number = number;
     here.node->launcher = getppid();
-    here.node->launches = here.node->launcher > 1 && process_has_rank(getpid()) &&
-                          !process_has_rank(here.node->launcher);
+    here.node->launches =
+        here.node->launcher > 1 && process_has_rank(getpid()) && !process_has_rank(here.node->launcher);
     here.node->starter = here.node->launches ? process_mpiexec(here.node->launcher) : 0;
     here.node->peers = peers;
     return number;
