@@ -226,10 +226,12 @@ static void withdraw_note(void)
     unlink(note_path());
 }
 
-/* In a process of its own, because a log or files on a file system that hangs stop the keeper. */
+/* In a process of its own, because a log or files on a file system that hangs stop the keeper. One node prints it. */
 static void end_hung_launcher(void)
 {
-    print_if_read("%s", reason_of(NO_PEER));
+    int count;
+    if (peers_all(&count)->rank == 0)
+        print_if_read("%s", reason_of(NO_PEER));
     if (fork() == 0) {
         hang_end_launcher();
         _exit(EXIT_SUCCESS);

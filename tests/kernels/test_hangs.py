@@ -43,7 +43,8 @@ def test_a_stopped_process_is_named(openmpi, tmp_path, rank):
     with started(command(openmpi, log), lambda: len(records(log)) > 20, env=openmpi.environment) as process:
         numbers = rank_processes("b_eff", log)
         os.kill(numbers[rank], signal.SIGSTOP)
-        assert process.wait(PATIENCE) != 0
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode != 0 and errors.count("error: the run hangs and was ended") == 1
     wait_until(lambda: records(log)[-1]["record"] == "end" and list(tmp_path.iterdir()) == [log])
     wait_until(lambda: not {other.pid for other in read_processes()} & set(numbers.values()))
     end = records(log)[-1]
