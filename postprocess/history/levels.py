@@ -20,6 +20,7 @@ from coffeecup.postprocess.history.looks import (
     LEVEL,
     SESSIONS_AFTER,
     SESSIONS_BEFORE,
+    SIGNIFICANT,
     best_places,
     bounded,
     inflation,
@@ -66,8 +67,8 @@ def threshold(series: int) -> float:
 
 def usual_correlation(every: list[np.ndarray]) -> float | None:
     """The autocorrelation that is usual at a site, from its series (sessions,): the median over the series, without the
-    changes of level and the episodes of each; 0 unless it exceeds its standard error. None if there are too few. The
-    last LONGEST sessions do not count: what all series lose at once would, as long as none of them shows it alone."""
+    changes of level and the episodes of each; 0 if it is not significant. None if there are too few. The last LONGEST
+    sessions do not count: what all series lose at once would, as long as none of them shows it alone."""
     long = [series for series in every if len(series) >= SESSIONS_OF_A_SITE]
     if len(long) < SERIES_OF_A_SITE:
         return None
@@ -76,7 +77,7 @@ def usual_correlation(every: list[np.ndarray]) -> float | None:
         rest, levels = without_levels(series, max(len(series) - LONGEST, SESSIONS_OF_A_SITE))
         own.append(float(raw_correlation(rest[None], np.array([len(rest)]), levels)[0]))
     middle, error = float(np.median(own)), ERROR_OF_MEDIAN / np.sqrt(sum(map(len, long)))
-    return middle if middle > error else 0.0
+    return middle if middle > SIGNIFICANT * error else 0.0
 
 
 def without_levels(series: np.ndarray, until: int) -> tuple[np.ndarray, int]:

@@ -142,9 +142,9 @@ def test_autocorrelation_of_known_series():
     assert levels.usual_correlation(list(values[:8])) == pytest.approx(0.6, abs=0.05)
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.035, 0.0), (0.045, 0.045)])
+@pytest.mark.parametrize(("share", "expected"), [(0.075, 0.0), (0.085, 0.085)])
 def test_an_autocorrelation_counts_that_all_series_together_show(monkeypatch, share, expected):
-    """Ten series of 100 sessions: the standard error of the median is 1.25 / sqrt(1000) = 0.0395, but 0.125 for one."""
+    """Ten series of 100 sessions: two standard errors of the median are 2.5 / sqrt(1000) = 0.079, but 0.25 for one."""
     monkeypatch.setattr(levels, "raw_correlation", lambda rest, count, parts: np.array([share]))
     assert levels.usual_correlation(list(np.random.default_rng(1).standard_normal((10, 100)))) == expected
 
