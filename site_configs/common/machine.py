@@ -153,10 +153,10 @@ def file_systems():
     """Where this user can write, parallel file systems first, each mounted device once."""
     found, devices = [], set()
     wanted = PARALLEL + NETWORK + LOCAL
-    for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines():
-        device, directory, kind = line.split()[:3]
-        directory = directory.encode().decode("unicode_escape")
-        if kind not in wanted or directory.startswith(NOT_FOR_FILES):
+    for line in os.fsdecode(Path("/proc/mounts").read_bytes()).split("\n")[:-1]:
+        device, directory, kind = line.split(" ")[:3]
+        directory = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), directory)
+        if kind not in wanted or directory.startswith(NOT_FOR_FILES) or not directory.isprintable():
             continue
         place = next(
             (

@@ -42,6 +42,7 @@ def new_site(name, directory=None):
         keep_trailing_newline=True,
         autoescape=False,
     )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     texts = {
         "settings.py": environment.get_template("settings.py.j2").render(facts),
         "spack.yaml": environment.get_template("spack.yaml.j2").render(facts),

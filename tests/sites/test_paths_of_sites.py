@@ -8,9 +8,13 @@ from functools import partial
 import pytest
 from builds import ROOT, run
 from conftest import CHECKS, REFRAME, Reframe
+from file_systems import memory
 from raw_log import read_log
 
 from coffeecup.reframe_checks.paths import LOCAL_CONFIGURATION
+from coffeecup.site_configs.common import machine
+from coffeecup.site_configs.common.new import new_site
+from coffeecup.site_configs.common.tree import read_configuration
 
 ODD = "Meß läufe"
 
@@ -58,3 +62,19 @@ def test_listing_needs_no_home_directory(tmp_path, no_scheduler, home):
     done = run(command, cwd=tmp_path, env=environment)
     assert done.returncode == 0 and "- b_eff %" in done.stdout and "Traceback" not in done.stdout + done.stderr
     assert not (tmp_path / "${HOME}").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "usable"), [(ODD, True), ('back\\slash and "quotes"', True), (os.fsdecode(b"no text \xff"), False)]
+)
+def test_new_site_has_file_systems_with_odd_names(tmp_path, monkeypatch, no_scheduler, name, usable):
+    """The kernel writes blanks and backslashes of a mount point as octal numbers. No configuration can contain a name
+    that is not text."""
+    monkeypatch.setattr(machine, "LOCAL", ("tmpfs",))
+    monkeypatch.setattr(machine, "scheduler", lambda: ("local", ""))
+    monkeypatch.setenv("PATH", no_scheduler["PATH"])
+    with memory(tmp_path / name, "size=1m") as small:
+        new_site("here", tmp_path / "here")
+    [system] = read_configuration(tmp_path / "here" / "settings.py")["systems"]
+    seen = [entry["directory"] for entry in system["partitions"][0]["extras"].get("file_systems", ())]
+    assert [directory for directory in seen if directory.startswith(str(tmp_path))] == [str(small)] * usable
