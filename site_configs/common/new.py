@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 
 from . import machine, slurm, spack_site
-from .tree import SiteError, find_tree, is_checkout, names
+from .tree import OF_REFRAME, SiteError, find_tree, is_checkout, names
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 ALLOWED_TO_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
@@ -32,6 +32,8 @@ def new_site(name, directory=None):
         raise SiteError(
             f"{name!r} is not a valid site name: use lowercase letters, digits, - and _, starting with a letter"
         )
+    if name in OF_REFRAME:
+        raise SiteError(f"{name!r} is a name in ReFrame's own configuration: choose another one")
     folder = Path(directory).resolve() if directory else in_checkout(name)
     if folder.exists():
         raise SiteError(f"{folder} already exists: choose another name, or remove it")

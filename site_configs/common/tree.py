@@ -9,6 +9,8 @@ from jsonschema import ValidationError
 from reframe.core.config import load_config
 from reframe.core.exceptions import ConfigError
 
+OF_REFRAME = ("generic", "builtin")  # names in its own configuration, which comes before that of a site
+
 
 class SiteError(Exception):
     """A site cannot be used: place, problem and remedy in one sentence."""
@@ -73,8 +75,7 @@ def load_configuration(path):
 def read_configuration(path):
     """The systems and environments of a configuration that it does not have from ReFrame. Raises SiteError."""
     site = load_configuration(path)
-    of_reframe = {"generic", "builtin"}  # its own configuration comes first
     return {
-        section: [entry for entry in site.get(section) or () if entry["name"] not in of_reframe]
+        section: [entry for entry in site.get(section) or () if entry["name"] not in OF_REFRAME]
         for section in ("systems", "environments")
     }

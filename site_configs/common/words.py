@@ -6,11 +6,22 @@ import difflib
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.reframe_checks.vocabulary import Extra, Feature, schema_error
 
+from .tree import OF_REFRAME
+
 TABLE = "the vocabulary is in docs/vocabulary.md"
 
 
 def findings(site):
-    """(level, place, what, remedy) of every partition."""
+    """(level, place, what, remedy) of every partition; of the site, if checks run on none."""
+    if not site.partitions():
+        yield (
+            "refused",
+            str(site.shown),
+            "checks run on none of its partitions",
+            f"add one without the feature {str(Feature.LOGIN)!r} to a system of its own, with another name than "
+            f"{' or '.join(OF_REFRAME)}",
+        )
+        return
     refused = [
         finding for full_name, partition in site.partitions() for finding in of_partition(site, full_name, partition)
     ]

@@ -77,7 +77,12 @@ def test_new_site_marks_what_it_does_not_know(tree):
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("local", "already exists"), ("Big Machine", "is not a valid site name"), ("../x", "is not a valid site name")],
+    [
+        ("local", "already exists"),
+        ("Big Machine", "is not a valid site name"),
+        ("../x", "is not a valid site name"),
+        ("generic", "is a name in ReFrame's own configuration"),
+    ],
 )
 def test_new_site_refuses_a_name_that_does_not_do(tree, name, says):
     made = tree.run("new", name)
@@ -188,6 +193,17 @@ def test_settings_that_raise_are_refused_with_their_error(tree):
     checked = tree.run("check", "made")
     assert checked.code == 1
     assert "settings.py: KeyError: 'NOT_SET'" in checked.err
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+@pytest.mark.parametrize(("system", "features"), [("made", ["login"]), ("generic", [])])
+def test_site_on_which_no_check_runs_is_refused(tree, where, system, features):
+    """Of login nodes alone, or hidden by ReFrame's system of the same name."""
+    name = site(tree, {"features": features})
+    settings = tree.folder / "site_configs" / name / "settings.py"
+    settings.write_text(settings.read_text().replace("'name': 'made'", f"'name': '{system}'"))
+    checked = tree.run("check", name, *["--elsewhere"] * (where == "elsewhere"))
+    assert checked.code == 1 and "settings.py: checks run on none of its partitions; add one" in checked.err, checked.text
 
 
 def test_too_little_time_is_said_and_missing_references_refuse_only_where_they_are_required(tree):
