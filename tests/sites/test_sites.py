@@ -178,12 +178,13 @@ def test_setup_refuses_an_unknown_argument():
     assert (done.returncode, "usage:" in done.stderr) == (2, True)
 
 
-def test_setup_refuses_a_path_that_reframe_cannot_handle(tmp_path):
-    copied = tmp_path / "a tree" / "site_configs" / "local" / "setup"
+@pytest.mark.parametrize("name", ["a tree", "a:b", "$x", *(f"a{special}b" for special in "!\"#&'()*;<>?[\\]^`{|}")])
+def test_setup_refuses_a_path_that_reframe_cannot_handle(tmp_path, name):
+    copied = tmp_path / name / "site_configs" / "local" / "setup"
     copied.parent.mkdir(parents=True)
     copied.write_bytes(SETUP.read_bytes())
     done = run(["bash", copied])
-    assert done.returncode == 1 and "white space" in done.stderr
+    assert done.returncode == 1 and "move this tree" in done.stderr
 
 
 def test_a_group_without_a_name_does_not_end_the_look_at_slurms_partitions(monkeypatch):
