@@ -29,18 +29,19 @@ SOURCES = {"slurm": "scontrol", "squeue": "scontrol", "pbs": "qstat and pbsnodes
 
 
 def make_overlay(file, name):
-    """(path of the written overlay, uncertain facts, missing ones) of a system of a ReFrame configuration. Raises
-    SiteError."""
+    """(path of the written overlay, uncertain facts, missing ones) of a system of a ReFrame configuration, or of one
+    partition, SYSTEM:PARTITION. Raises SiteError."""
     file = Path(file).resolve()
-    path = overlay_path(file, name)
-    if path.exists():
-        raise SiteError(f"{path} already exists: edit it, or remove it first")
     configuration = load_configuration(file)
     try:
         configuration.select_subconfig(name, ignore_resolve_errors=True)
         init_runtime(configuration)
     except ReframeError as error:
         raise SiteError(f"{file}: {error}") from None
+    name = runtime().system.name
+    path = overlay_path(file, name)
+    if path.exists():
+        raise SiteError(f"{path} already exists: edit it, or remove it first")
     computing = compute_partitions()
     file_systems = machine.file_systems()
     lines, uncertain, missing = [], [], []

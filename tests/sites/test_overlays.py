@@ -95,6 +95,12 @@ def test_overlay_has_to_fit_its_schema(text, says):
     assert says in schema_error(OVERLAY, yaml.safe_load(text))
 
 
-def test_overlay_of_an_unknown_system_is_refused(overlay):
-    made = overlay([LSF], system="center")
-    assert made.code == 2 and "requested system: 'center'" in " ".join(made.text.replace("│", " ").split())
+@pytest.mark.parametrize("system", ["center", "../center"])
+def test_overlay_of_an_unknown_system_is_refused(overlay, system):
+    made = overlay([LSF], system=system)
+    assert made.code == 2 and f"requested system: '{system}'" in " ".join(made.text.replace("│", " ").split())
+
+
+def test_overlay_of_one_partition_is_where_the_checks_read_it(overlay):
+    made = overlay([LOGIN, LSF], system="centre:batch")
+    assert made.code == 0 and list(yaml.safe_load(made.file.read_text())["partitions"]) == ["batch"], made.text
