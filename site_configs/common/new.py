@@ -9,9 +9,8 @@ from pathlib import Path
 import jinja2
 
 from . import machine, slurm, spack_site
-from .tree import OF_REFRAME, SiteError, find_tree, is_checkout, names
+from .tree import NAME, OF_REFRAME, SiteError, find_tree, is_checkout, names
 
-NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 ALLOWED_TO_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 SOURCES = {"pbspro": "pbsnodes and qstat", "local": "the cores this process may use"}
 OPTION_SOURCES = {
@@ -35,7 +34,11 @@ def new_site(name, directory=None):
     if name in OF_REFRAME:
         raise SiteError(f"{name!r} is a name in ReFrame's own configuration: choose another one")
     folder = Path(directory).resolve() if directory else in_checkout(name)
-    if folder.exists():
+    try:
+        taken = folder.exists()
+    except OSError as error:
+        raise SiteError(f"cannot write {folder}: {error.strerror}") from None
+    if taken:
         raise SiteError(f"{folder} already exists: choose another name, or remove it")
     facts = {**look(name), "folder": str(folder) if directory else "", "settings": shown(folder)}
     environment = jinja2.Environment(

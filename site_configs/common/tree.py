@@ -2,6 +2,7 @@
 """Locates the checkout and its sites, and reads a site's configuration as ReFrame does."""
 
 import difflib
+import re
 import shlex
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from jsonschema import ValidationError
 from reframe.core.config import load_config
 from reframe.core.exceptions import ConfigError
 
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")  # of a site
 OF_REFRAME = ("generic", "builtin")  # names in its own configuration, which comes before that of a site
 
 
@@ -41,20 +43,25 @@ def names(tree):
 def settings_of(tree, name):
     """Path of a site's configuration, by its name, or by its directory anywhere else. Raises SiteError with the names
     that are there."""
-    if (path := Path(name).resolve() / "settings.py").is_file():
-        return path
-    path = tree / "site_configs" / name / "settings.py"
-    if not path.is_file():
-        known = names(tree)
-        close = difflib.get_close_matches(name, known, 1)
-        new = name + ("" if is_checkout(tree) else " --directory DIRECTORY")
-        new = f"NAME --directory {shlex.quote(name)}" if "/" in name else new
-        raise SiteError(
-            f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: "
-            + (f"existing sites are {', '.join(known)}; " if known else "")
-            + f"create one with `coffeecup site new {new}`"
-        )
-    return path
+    places = (Path(name).resolve(), tree / "site_configs" / name)
+    try:
+        if path := next((place / "settings.py" for place in places if (place / "settings.py").is_file()), None):
+            return path
+        taken = any(place.exists() for place in places)
+    except OSError as error:
+        raise SiteError(f"{error.filename}: {error.strerror}") from None
+    if taken and Path(name).name == "settings.py":
+        raise SiteError(f"{name} is a file: name its directory, {shlex.quote(str(Path(name).parent))}")
+    known = names(tree)
+    close = difflib.get_close_matches(name, known, 1)
+    new = name if NAME.fullmatch(name) and not taken else "NAME"
+    new += "" if is_checkout(tree) else " --directory DIRECTORY"
+    new = f"NAME --directory {shlex.quote(name)}" if "/" in name and not taken else new
+    raise SiteError(
+        f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: "
+        + (f"existing sites are {', '.join(known)}; " if known else "")
+        + f"create one with `coffeecup site new {new}`"
+    )
 
 
 def load_configuration(path):

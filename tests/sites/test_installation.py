@@ -10,6 +10,7 @@ import tarfile
 import pytest
 from builds import ROOT
 from conftest import PATIENCE, REFRAME
+from privileges import without_privileges
 
 from coffeecup.reframe_checks.paths import LOCAL_CONFIGURATION
 from coffeecup.site_configs.common import bundle, new
@@ -113,6 +114,22 @@ def test_unknown_site_of_an_installation_is_refused_with_a_command_that_works_th
         site_tree.settings_of(site_tree.find_tree(), "here")
     with pytest.raises(site_tree.SiteError, match=r"`coffeecup site new NAME --directory '\./my here'`$"):
         site_tree.settings_of(site_tree.find_tree(), "./my here")
+
+
+def test_a_path_that_is_no_site_is_refused_with_a_remedy_that_works(tmp_path, monkeypatch):
+    """In a checkout: its root, a folder of it, a settings.py, and what a user must not look into."""
+    monkeypatch.chdir(ROOT)
+    for name in (".", "common", "tests"):
+        with pytest.raises(site_tree.SiteError, match="create one with `coffeecup site new NAME`$"):
+            site_tree.settings_of(ROOT, name)
+    with pytest.raises(site_tree.SiteError, match=r"settings\.py is a file: name its directory, site_configs/local$"):
+        site_tree.settings_of(ROOT, "site_configs/local/settings.py")
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    with without_privileges():
+        for ask in (lambda: site_tree.settings_of(ROOT, closed), lambda: new.new_site("here", closed / "here")):
+            with pytest.raises(site_tree.SiteError, match=f"{tmp_path}.*: Permission denied$"):
+                ask()
 
 
 def test_wheel_has_the_configuration_that_refusals_name():

@@ -203,7 +203,9 @@ def test_site_on_which_no_check_runs_is_refused(tree, where, system, features):
     settings = tree.folder / "site_configs" / name / "settings.py"
     settings.write_text(settings.read_text().replace("'name': 'made'", f"'name': '{system}'"))
     checked = tree.run("check", name, *["--elsewhere"] * (where == "elsewhere"))
-    assert checked.code == 1 and "settings.py: checks run on none of its partitions; add one" in checked.err, checked.text
+    assert checked.code == 1 and "settings.py: checks run on none of its partitions; add one" in checked.err, (
+        checked.text
+    )
 
 
 def test_too_little_time_is_said_and_missing_references_refuse_only_where_they_are_required(tree):
