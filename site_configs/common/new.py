@@ -3,6 +3,7 @@
 
 import datetime
 import re
+import shutil
 import socket
 from pathlib import Path
 
@@ -54,14 +55,23 @@ def new_site(name, directory=None):
     }
     if not directory:
         texts = {"__init__.py": f'"""The site {name}."""\n', **texts}
+    texts["externals.yaml"] = spack_site.externals()
     try:
-        folder.mkdir(parents=True)
-        for file, text in texts.items():
-            (folder / file).write_text(text, encoding="utf-8")
-        (folder / "externals.yaml").write_text(spack_site.externals(), encoding="utf-8")
+        write(folder, texts)
     except OSError as error:
         raise SiteError(f"cannot write {folder}: {error.strerror}") from None
-    return [folder / file for file in (*texts, "externals.yaml")], facts["uncertain"]
+    return [folder / file for file in texts], facts["uncertain"]
+
+
+def write(folder, texts):
+    """Writes these files into a new directory, all or nothing. Raises OSError."""
+    folder.mkdir(parents=True)
+    try:
+        for file, text in texts.items():
+            (folder / file).write_text(text, encoding="utf-8")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def in_checkout(name):

@@ -10,6 +10,7 @@ import tarfile
 import pytest
 from builds import ROOT
 from conftest import PATIENCE, REFRAME
+from file_systems import memory
 from privileges import without_privileges
 
 from coffeecup.reframe_checks.paths import LOCAL_CONFIGURATION
@@ -120,7 +121,7 @@ def test_a_path_that_is_no_site_is_refused_with_a_remedy_that_works(tmp_path, mo
     """In a checkout: its root, a folder of it, a settings.py, and what a user must not look into."""
     monkeypatch.chdir(ROOT)
     for name in (".", "common", "tests"):
-        with pytest.raises(site_tree.SiteError, match="create one with `coffeecup site new NAME`$"):
+        with pytest.raises(site_tree.SiteError, match=r"create one with `coffeecup site new NAME`$"):
             site_tree.settings_of(ROOT, name)
     with pytest.raises(site_tree.SiteError, match=r"settings\.py is a file: name its directory, site_configs/local$"):
         site_tree.settings_of(ROOT, "site_configs/local/settings.py")
@@ -130,6 +131,21 @@ def test_a_path_that_is_no_site_is_refused_with_a_remedy_that_works(tmp_path, mo
         for ask in (lambda: site_tree.settings_of(ROOT, closed), lambda: new.new_site("here", closed / "here")):
             with pytest.raises(site_tree.SiteError, match=f"{tmp_path}.*: Permission denied$"):
                 ask()
+
+
+def test_new_site_on_a_full_disk_leaves_nothing_and_can_be_repeated(tmp_path, monkeypatch):
+    monkeypatch.setattr(new, "look", lambda name: {"uncertain": []})
+    monkeypatch.setattr(new.jinja2.Template, "render", lambda *values: "x" * 6000)
+    monkeypatch.setattr(new.spack_site, "externals", lambda: "")
+    with memory(tmp_path / "disk", "size=16k") as disk:
+        (disk / "full").write_bytes(bytes(8192))
+        for _ in range(2):
+            with pytest.raises(site_tree.SiteError, match=r"^cannot write .*/here: No space left on device$"):
+                new.new_site("here", disk / "here")
+            assert [path.name for path in disk.iterdir()] == ["full"]
+        (disk / "full").unlink()
+        written, _ = new.new_site("here", disk / "here")
+        assert sorted(path.name for path in disk.glob("here/*")) == sorted(path.name for path in written)
 
 
 def test_wheel_has_the_configuration_that_refusals_name():
