@@ -225,6 +225,8 @@ def _check_entry(where, name, metric, entry, units, refuse):
     numbers = (reference, *(bound for bound in (lower, upper) if bound is not None))
     if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers):
         refuse(f"{where}: reference and bounds must be numbers, not {entry!r}")
+    if (lower or 0) > 0 or (upper or 0) < 0:
+        refuse(f"{where}: bounds are fractions, the lower one at most 0, the upper one at least 0, not {entry!r}")
     if not metric_kind(name, metric).can_fail(reference, lower, upper):
         refuse(f"{where}: no bad value fails this reference: {entry!r}")
     if unit != units[metric]:

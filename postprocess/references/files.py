@@ -59,7 +59,10 @@ def problems(tree: dict, measured, levels: int) -> Iterator[str]:
             if isinstance(key, str) and not is_pattern(key):
                 yield f"{key!r:.80} is not a regular expression"
         if len(keys) <= levels or not is_entry(entry):
-            yield f"{worded(keys)}: expected [value, lower, upper, unit] below {levels} levels, not {entry!r:.80}"
+            yield (
+                f"{worded(keys)}: expected [value, lower, upper, unit] below {levels} levels, with lower at most 0 and "
+                f"upper at least 0, not {entry!r:.80}"
+            )
     for keys, epochs in leaves(measured, levels):
         if not isinstance(epochs, list) or not all(
             isinstance(epoch, dict) and "valid_from" in epoch for epoch in epochs
@@ -98,6 +101,7 @@ def is_entry(entry) -> bool:
         len(entry) in (3, 4)
         and is_number(entry[0])
         and all(bound is None or is_number(bound) for bound in entry[1:3])
+        and not ((entry[1] or 0) > 0 or (entry[2] or 0) < 0)
         and all(isinstance(unit, (str, type(None))) for unit in entry[3:])
     )
 

@@ -222,6 +222,8 @@ def test_result_is_compared_with_the_reference_of_its_partition_and_size(by_size
         ({"b_eff": [1.0, None, None, "MByte/s"]}, {}, "no bad value fails this reference"),
         ({"b_eff": [1.0, -1.0, None, "MByte/s"]}, {}, "no bad value fails this reference"),
         ({"b_eff": ["fast", -0.1, None, "MByte/s"]}, {}, "must be numbers"),
+        ({"b_eff": [1.0, 0.1, None, "MByte/s"]}, {}, "the lower one at most 0"),
+        ({"b_eff": [1.0, -0.1, -0.05, "MByte/s"]}, {}, "the upper one at least 0"),
         ({"b_eff": ["$xfail", [1.0, -0.1, None, "MByte/s"]]}, {}, "expected [$xfail, reason,"),
         ({"b_eff": ["$xfail", 17, [1.0, -0.1, None, "MByte/s"]]}, {}, "expected [$xfail, reason,"),
         ({}, {"_meta": None}, "origin of its values"),
@@ -231,7 +233,8 @@ def test_result_is_compared_with_the_reference_of_its_partition_and_size(by_size
         ({}, {"b_eff": {"$index": INDEX, "local:(": {2: {}}}}, "is no regular expression"),
     ],
     ids=[
-        *("metric", "unit", "no unit", "no bound", "bound of 0", "no number", "no reason", "number as reason"),
+        *("metric", "unit", "no unit", "no bound", "bound of 0", "no number", "lower above 0"),
+        *("upper below 0", "no reason", "number as reason"),
         *("no origin", "no entry", "index", "size", "expression"),
     ],
 )

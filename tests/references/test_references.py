@@ -262,7 +262,7 @@ def loaded(tmp_path, entry):
 FULL = "[1000, -0.1, null, MByte/s]"
 
 
-@pytest.mark.parametrize("entry", [FULL, "[1000, -0.1, null]", f"[$xfail, HPC-1, {FULL}]"])
+@pytest.mark.parametrize("entry", [FULL, "[1000, -0.1, null]", "[1000, 0, 0]", f"[$xfail, HPC-1, {FULL}]"])
 def test_an_entry_is_a_value_with_bounds_and_perhaps_a_unit_and_a_ticket(tmp_path, entry):
     assert loaded(tmp_path, entry)
 
@@ -272,6 +272,7 @@ def test_an_entry_is_a_value_with_bounds_and_perhaps_a_unit_and_a_ticket(tmp_pat
     [
         *("1000", "[]", "{value: 1000}", "[1000, -0.1]", "[1000, -0.1, null, MByte/s, x]", "[1000, -0.1, null, 7]"),
         *("[null, -0.1, null, MByte/s]", "[true, -0.1, null, MByte/s]", "[1000, low, null, MByte/s]"),
+        *("[1000, 0.1, null, MByte/s]", "[1000, null, -0.1, MByte/s]", "[1000, 0.1, -0.1, MByte/s]"),
         *(f"[$xfail, {FULL}]", f"[$xfail, a, [$xfail, a, {FULL}]]"),
     ],
 )
