@@ -2,6 +2,7 @@
 """What ReFrame would run on a site: a dry run of all checks, with warnings as errors, in a temporary directory."""
 
 import json
+import math
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 from coffeecup.postprocess.logs.workers import end_by_exception
 from coffeecup.reframe_checks.vocabulary import STAGE, Feature
 
-from . import job_scripts
+from . import job_scripts, machine
 from .frame import OUTPUT
 
 SKIPPED = re.compile(
@@ -163,13 +164,19 @@ def of_space(system, cases):
             directory = os.path.expandvars(case["directory"])
             needs[directory] = max(needs.get(directory, (0,)), (case["least_bytes"], case["name"], case["partition"]))
     for directory, (least, check, partition) in needs.items():
-        if Path(directory).is_dir() and (free := shutil.disk_usage(directory).free) < least:
+        free = machine.answer(free_bytes, directory)
+        if free is not None and free < least:
             yield (
                 "refused",
                 f"{check} on {system}:{partition}",
                 f"needs {least / 1e9:.3g} GByte in {directory}, which has {free / 1e9:.3g} GByte of free space",
                 "free some space, name another file system first, or lower max_nodes",
             )
+
+
+def free_bytes(directory):
+    """In the file system of a directory; without limit where there is none."""
+    return shutil.disk_usage(directory).free if Path(directory).is_dir() else math.inf
 
 
 def of_references(system, cases, required):

@@ -2,10 +2,15 @@
 """Facts of this machine: scheduler and partitions, cores and memory, MPI, file systems, Spack. Each fact states the
 command it comes from; a missing command yields no fact."""
 
+import json
 import os
 import re
+import select
 import shlex
 import shutil
+import signal
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +23,7 @@ LOCAL = ("ext4", "xfs", "btrfs", "zfs", "overlay")
 # What `mpirun --version` prints; Debian's Open MPI calls itself OpenRTE.
 MPI_WORDS = {"Open MPI": "Open MPI|OpenRTE|PRRTE|prterun", "Intel MPI": "Intel", "MPICH": "HYDRA|MPICH|mpiexec"}
 PLUG_INS = {"Open MPI": "pmix", "Intel MPI": "pmi2", "MPICH": "pmi2"}  # of srun, that start these libraries
+PATIENCE = 10  # seconds for a file system to answer
 NOT_FOR_FILES = ("/boot", "/etc", "/proc", "/sys", "/dev", "/run", "/usr", "/var/lib")
 
 
@@ -149,33 +155,57 @@ def plug_ins():
     return (ask("bash", "-c", "srun --mpi=list 2>&1") or "").split()
 
 
+def answer(function, *arguments):
+    """What a function that looks at a file system returns, as far as JSON has it; None if that does not answer in time.
+    Another process looks: one that waits in the kernel cannot be ended, so nobody waits for it or for its output."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(nothing, stream)
+            os.write(writing, json.dumps(function(*arguments)).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answered:
+        if not select.select([answered], [], [], PATIENCE)[0]:
+            os.kill(child, signal.SIGKILL)
+            return None
+        os.waitpid(child, 0)
+        said = answered.read()
+    return json.loads(said) if said else None
+
+
 def file_systems():
-    """Where this user can write, parallel file systems first, each mounted device once."""
-    found, devices = [], set()
+    """(those in which this user can write, parallel ones first, each mounted device once; a sentence on each one that
+    does not answer)"""
+    found, silent, devices = [], [], set()
     wanted = PARALLEL + NETWORK + LOCAL
     for line in os.fsdecode(Path("/proc/mounts").read_bytes()).split("\n")[:-1]:
         device, directory, kind = line.split(" ")[:3]
         directory = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), directory)
         if kind not in wanted or directory.startswith(NOT_FOR_FILES) or not directory.isprintable():
             continue
-        place = next(
-            (
-                place
-                for place in (
-                    f"{directory.rstrip('/')}/{os.environ.get('USER', '')}",
-                    directory,
-                    f"{directory.rstrip('/')}/tmp",
-                )
-                if os.access(place, os.W_OK | os.X_OK) and Path(place).is_dir() and Path(place) != Path("/")
-            ),
-            None,
-        )
-        if place is None or (device, kind) in devices:
-            continue
-        devices.add((device, kind))
-        usage = shutil.disk_usage(place)
-        found.append(FileSystem(place.rstrip("/"), kind, usage.total, usage.free))
-    return sorted(found, key=lambda entry: [entry.kind not in group for group in (PARALLEL, NETWORK)])
+        place = answer(place_in, directory)
+        if place is None:
+            silent.append(f"the file system at {directory} does not answer and was left out")
+        elif place and (device, kind) not in devices:
+            devices.add((device, kind))
+            found.append(FileSystem(place[0], kind, *place[1:]))
+    return sorted(found, key=lambda entry: [entry.kind not in group for group in (PARALLEL, NETWORK)]), silent
+
+
+def place_in(directory):
+    """(place for files of this user, total and free bytes) below a mount point; empty if there is none."""
+    root = directory.rstrip("/")
+    for place in (f"{root}/{os.environ.get('USER', '')}", directory, f"{root}/tmp"):
+        if os.access(place, os.W_OK | os.X_OK) and Path(place).is_dir() and Path(place) != Path("/"):
+            with suppress(OSError), tempfile.TemporaryFile(dir=place):
+                usage = shutil.disk_usage(place)
+                return place.rstrip("/"), usage.total, usage.free
+    return ()
 
 
 def file_system_of(directory):

@@ -117,32 +117,43 @@ def names_of(*modules):
 
 
 def of_file_systems(full_name, partition):
-    """Each directory exists and is writable."""
+    """Each directory exists, answers and is writable."""
     for entry in partition.get("extras", {}).get(Extra.FILE_SYSTEMS, ()):
         place = f"file system {entry['name']} of {full_name}"
-        directory = Path(os.path.expandvars(entry["directory"]))
-        if not directory.is_dir():
+        directory = os.path.expandvars(entry["directory"])
+        state = machine.answer(state_of, directory)
+        if state is None:
+            yield (
+                "refused",
+                place,
+                f"directory {directory} does not answer within {machine.PATIENCE} s",
+                f"wait for its file system, or remove it from {Extra.FILE_SYSTEMS}",
+            )
+        elif "missing" in state:
             yield (
                 "refused",
                 place,
                 f"directory {directory} does not exist",
-                f"create it with `mkdir -p {shlex.quote(str(directory))}`, or correct {Extra.FILE_SYSTEMS}",
+                f"create it with `mkdir -p {shlex.quote(directory)}`, or correct {Extra.FILE_SYSTEMS}",
             )
-            continue
-        try:
-            with tempfile.TemporaryFile(dir=directory) as file:
-                file.write(b"coffeecup")
-        except OSError as error:
+        elif "error" in state:
             yield (
                 "refused",
                 place,
-                f"cannot write to {directory}: {error.strerror}",
+                f"cannot write to {directory}: {state['error']}",
                 "request write access, or choose another directory",
             )
-            continue
-        yield (
-            "ok",
-            place,
-            f"{directory}: {machine.file_system_of(directory)}, {shutil.disk_usage(directory).free / 1e9:.3g} GByte "
-            "free",
-        )
+        else:
+            yield "ok", place, f"{directory}: {state['kind']}, {state['free'] / 1e9:.3g} GByte free"
+
+
+def state_of(directory):
+    """Of a directory: that it is missing, why a file cannot be written, or its file system and free bytes."""
+    if not Path(directory).is_dir():
+        return {"missing": True}
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(b"coffeecup")
+    except OSError as error:
+        return {"error": error.strerror}
+    return {"kind": machine.file_system_of(directory), "free": shutil.disk_usage(directory).free}

@@ -104,7 +104,7 @@ def look(name):
     batch = kind != "local"
     launcher, variables, launcher_source = machine.launcher(kind)
     compiler, library, compiler_source = machine.mpi_compiler()
-    systems = file_systems()
+    systems, silent = file_systems()
     host = socket.gethostname()
     modules = machine.loaded_modules() if machine.modules_system() else []
     return {
@@ -134,12 +134,13 @@ def look(name):
         "compiler": compiler or "mpicc",
         "compiler_source": f"{library}: {compiler_source}" if compiler else f"LOOK: {compiler_source}",
         "target": spack_site.target(),
-        "uncertain": [*open_points, *uncertain(found, systems, compiler, batch), *accounts(kind)],
+        "uncertain": [*open_points, *silent, *uncertain(found, systems, compiler, batch), *accounts(kind)],
     }
 
 
 def file_systems():
-    """Those that I/O checks can measure."""
+    """(those that I/O checks can measure, a sentence on each one that does not answer)"""
+    found, silent = machine.file_systems()
     return [
         {
             "name": name_of(entry.directory, place),
@@ -148,8 +149,8 @@ def file_systems():
             "free": gigabytes(entry.free_bytes),
             "total": gigabytes(entry.total_bytes),
         }
-        for place, entry in enumerate(machine.file_systems())
-    ]
+        for place, entry in enumerate(found)
+    ], silent
 
 
 def partitions(kind):

@@ -43,8 +43,8 @@ def make_overlay(file, name):
     if path.exists():
         raise SiteError(f"{path} already exists: edit it, or remove it first")
     computing = compute_partitions()
-    file_systems = machine.file_systems()
-    lines, uncertain, missing = [], [], []
+    file_systems, uncertain = machine.file_systems()
+    lines, missing = [], []
     for partition in runtime().system.partitions:
         lines.append(f"  {partition.name}:")
         if partition in computing:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 from builds import PATIENCE
-from file_systems import ADDRESS, disk, glusterfs, needs
+from file_systems import ADDRESS, disk, frozen, glusterfs, needs
 from kernel_runs import of_kind, rank_processes, read_processes, records, started, wait_until
 from raw_log import read_log
 
@@ -55,15 +55,6 @@ def test_a_stopped_process_of_a_kernel_that_accesses_files_is_named(openmpi, tmp
     assert "rank 0" not in said
     wait_until(lambda: not {other.pid for other in read_processes()} & set(numbers.values()))
     wait_until(lambda: {path.name for path in tmp_path.iterdir()} == {"log.jsonl", "workload.cfg"})
-
-
-@contextmanager
-def frozen(directory):
-    subprocess.run(["fsfreeze", "--freeze", directory], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["fsfreeze", "--unfreeze", directory], check=True)
 
 
 @contextmanager

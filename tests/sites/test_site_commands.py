@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import CORES
-from file_systems import memory
+from file_systems import disk, frozen, memory, needs
 from foreign_made import NODES, QUEUES
 from kernel_runs import PATIENCE, started
 
@@ -177,6 +177,16 @@ def test_file_system_that_is_too_small_is_refused(tree):
     told = r"ftio.* on made:p: needs 0\.\d+ GByte in \S+small, which has 0\.00\d+ GByte of free space"
     assert re.search(told, checked.err)
     assert elsewhere.code == 0, elsewhere.text
+
+
+def test_file_system_that_does_not_answer_is_named(tree):
+    """Whoever creates a file in it waits in the kernel and cannot be ended."""
+    needs("a file system that stops", "fsfreeze")
+    with disk(tree.scratch, 1) as directory, frozen(directory):
+        made = tree.run("new", "silent")
+        checked = tree.run("check", site(tree, on(str(directory))))
+    assert made.code == 0 and f"the file system at {directory} does not answer and was left out" in made.text
+    assert checked.code == 1 and f"made:p: directory {directory} does not answer within 10 s" in checked.err
 
 
 def test_old_reframe_and_an_unknown_site_are_refused(tree):

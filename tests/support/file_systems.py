@@ -112,6 +112,16 @@ def throttled(device, bytes_per_second):
 
 
 @contextmanager
+def frozen(directory):
+    """A file system in which whoever writes waits in the kernel."""
+    subprocess.run(["fsfreeze", "--freeze", directory], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["fsfreeze", "--unfreeze", directory], check=True)
+
+
+@contextmanager
 def glusterfs(folder, bricks=3):
     """A GlusterFS volume that is mounted once."""
     with glusterfs_mounts(folder, 1, bricks) as [mount]:
