@@ -29,7 +29,15 @@ def compare(machine: Machine, log: Log[Plan], score: Score, logs: list[Log[Plan]
         memory_per_process=run.memory_per_process_bytes,
         assumed=tuple(each for each in machine.assumed if not each.startswith("memory_per_process")),
     )
-    model = Model(own, run.ranks, calibrate(own, logs), plan.random_patterns, plan.seed, _places(machine, log))
+    model = Model(
+        own,
+        run.ranks,
+        calibrate(own, logs),
+        plan.random_patterns,
+        plan.seed,
+        _places(machine, log),
+        plan.l_max_bytes,  # another kind of memory in the same run may have less
+    )
     predicted = prediction(model)
     best = reduction.best_bandwidth(reduction.measurement_table([log]))
     at_l_max = cast(pd.Series, best.droplevel(["log", "group"]).xs(plan.l_max_bytes, level="message_bytes"))

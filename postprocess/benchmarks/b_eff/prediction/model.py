@@ -61,7 +61,7 @@ LIMITED = {  # by which group of patterns
 @dataclass(frozen=True)
 class Model:
     """A machine on a number of processes. Without calibration, a message takes latency and length / bandwidth. `places`
-    where it is not the machine's own placement."""
+    where it is not the machine's own placement, `longest_bytes` where L_max is not that of the machine's memory."""
 
     machine: Machine
     processes: int
@@ -69,10 +69,11 @@ class Model:
     random_patterns: int = PATTERNS_AVERAGED["random"]
     seed: int = patterns.SEED
     places: Places | None = None
+    longest_bytes: int | None = None
 
     @cached_property
     def l_max_bytes(self) -> int:
-        return l_max_rule(self.machine.memory_per_process)
+        return self.longest_bytes or l_max_rule(self.machine.memory_per_process)
 
     @cached_property
     def exchanges(self) -> list[tuple[patterns.Messages, Exchange]]:

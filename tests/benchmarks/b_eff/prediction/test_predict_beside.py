@@ -11,6 +11,7 @@ import pytest
 from commands import run, said
 from logs_made_b_eff import averaged_log
 from logs_made_ftio import ftio_log
+from mutator import kernel_log
 from pages import HOSTILE, Page
 
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration
@@ -124,6 +125,17 @@ def test_random_patterns_are_those_of_the_log(tmp_path):
     values = {name: metric["value"] for name, metric in compared["metrics"].items()}
     assert values == pytest.approx(own)
     assert values["b_eff_at_l_max"] != pytest.approx(other["b_eff_at_l_max"])
+
+
+def test_longest_message_is_that_of_the_log(tmp_path):
+    """Beside a device with little memory, messages in host memory are shorter than its own memory allows: 64 KiB."""
+    path = logs_made.write(tmp_path / "a.jsonl", kernel_log("b_eff-memory"))
+    [[compared]] = [
+        shown["predictions"] for shown in beside(path, "--design", design(tmp_path / "d.yaml", per_node=3))
+    ]
+    bandwidth = 2**16 / (SOFTWARE + (2**16 + HEADER) / 100e9) / 1e6  # of ranks 0 and 1, on one node
+    assert compared["metrics"]["ping_pong_bandwidth"]["value"] == pytest.approx(bandwidth)
+    assert compared["run_over_predicted"]["l_max"] == 1
 
 
 def test_page_and_terminal_mark_it_apart_from_the_score(tmp_path):
