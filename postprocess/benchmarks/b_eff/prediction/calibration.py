@@ -116,7 +116,7 @@ def calibrate(machine: Machine, logs: list[Log[Plan]]) -> Calibration:
         + _disagreement(float(np.mean([_ratio(machine, pattern, Calibration(curves)) for pattern in own])))
         for log, own in zip(logs, of_log)
     ]
-    origin += [f"messages {_where(kind)} are not calibrated: no log has them" for kind in KINDS if kind not in curves]
+    origin += [f"messages {where(kind)} are not calibrated: no log has them" for kind in KINDS if kind not in curves]
     return Calibration(curves, origin, _left_out(machine, measured))
 
 
@@ -130,7 +130,8 @@ def _disagreement(ratio: float) -> str:
     )
 
 
-def _where(kind: str) -> str:
+def where(kind: str) -> str:
+    """A kind of messages in words."""
     return "between nodes" if kind == NETWORK else "inside nodes"
 
 

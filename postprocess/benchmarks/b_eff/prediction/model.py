@@ -20,7 +20,7 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK, reduction
 from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
-from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration, calibrate
+from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration, calibrate, where
 from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import MEMORY, Exchange, Places, exchange
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan
 from coffeecup.postprocess.benchmarks.b_eff.rules import PATTERNS_AVERAGED, l_max_rule, message_lengths
@@ -111,6 +111,11 @@ class Model:
         return pd.concat(parts, ignore_index=True)
 
     @cached_property
+    def kinds(self) -> set[str]:
+        """Where its averaged patterns have messages: inside nodes, between them."""
+        return {kind for _, loads in self.exchanges for kind in loads.loads}
+
+    @cached_property
     def pair(self) -> Exchange:
         return exchange(self.machine, self.processes, patterns.ping_pong(), self.places)
 
@@ -194,7 +199,8 @@ def _estimates(model: Model, r_max_gflops: float | None) -> dict[str, Estimate]:
     values = model.metrics()
     if r_max_gflops:
         values["balance_factor"] = reduction.balance_factor(values["b_eff"], r_max_gflops)
-    return {name: _estimate(name, value, model.calibration) for name, value in values.items()}
+    known = bands(model.calibration, model.kinds)
+    return {name: _estimate(name, value, known) for name, value in values.items()}
 
 
 def _unmeasured(model: Model, r_max_gflops: float | None, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
@@ -229,8 +235,8 @@ def _gbytes(rate: float) -> str:
     return f"{digits(rate / 1e9)} GByte/s"
 
 
-def _estimate(name: str, value: float, calibration: Calibration) -> Estimate:
-    unit, known = (BENCHMARK.units | OF_PREDICTIONS)[name], bands(calibration)
+def _estimate(name: str, value: float, known: dict[str, Band]) -> Estimate:
+    unit = (BENCHMARK.units | OF_PREDICTIONS)[name]
     if name == "time_to_communicate_total_memory":
         band = known["b_eff"]
         return Estimate(value, unit, value / band.high, value / band.low, band.origin)
@@ -238,12 +244,17 @@ def _estimate(name: str, value: float, calibration: Calibration) -> Estimate:
     return band.around(value, unit) if band else Estimate(value, unit)
 
 
-def bands(calibration: Calibration) -> dict[str, Band]:
+def bands(calibration: Calibration, kinds: set[str]) -> dict[str, Band]:
     """Without calibration, the papers' machines. With it, the patterns that were left out of the calibration in turn,
-    widened by what the network beyond the calibrated nodes may do: the papers' machines at L_max."""
-    if calibration.left_out is None:
+    widened by what the network beyond the calibrated nodes may do: the papers' machines at L_max. If only some of these
+    kinds of messages are calibrated, both."""
+    calibrated = kinds & calibration.curves.keys()
+    if calibration.left_out is None or not calibrated:
         return PUBLISHED
     found = calibration.left_out
     low, high = min(1.0, found.low * AT_L_MAX[0]), max(1.0, found.high * AT_L_MAX[1])
     origin = f"{found.origin}, times {PAPER} at L_max"
-    return {name: replace(found, low=low, high=high, origin=origin) for name in PUBLISHED}
+    if calibrated == kinds:
+        return {name: replace(found, low=low, high=high, origin=origin) for name in PUBLISHED}
+    origin += f"; or, because no log has messages {', '.join(map(where, kinds - calibrated))}, {PAPER}"
+    return {name: Band(min(low, band.low), max(high, band.high), origin) for name, band in PUBLISHED.items()}

@@ -10,6 +10,7 @@ from designs_made import SHORT, made, simulated
 from test_predict_simulated import compared
 
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import calibrate
+from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import KINDS
 from coffeecup.postprocess.benchmarks.b_eff.prediction.model import bands
 from coffeecup.postprocess.benchmarks.scoring import read_log
 
@@ -61,7 +62,7 @@ def test_calibration_finds_what_the_description_does_not_tell(logs):
     assert without["b_eff"] > 1.15 and without["b_eff_at_l_max"] > 1.1
     for name in ("b_eff", "b_eff_at_l_max", "b_eff_at_l_max_rings_per_process"):
         assert calibrated[name] == pytest.approx(1, abs=0.05)
-    band = bands(calibration)["b_eff"]
+    band = bands(calibration, {*KINDS})["b_eff"]
     assert band.low < 1 / calibrated["b_eff"] < band.high and "left out" in band.origin
 
 

@@ -4,17 +4,20 @@
 import json
 
 import logs_made
+import numpy as np
 import pytest
 from commands import run, said
 from designs_made import made
 from logs_made_b_eff import averaged_log
 
 from coffeecup.postprocess.benchmarks.b_eff.definition import message_lengths
-from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration, _disagreement
-from coffeecup.postprocess.benchmarks.b_eff.prediction.model import bands, predict
+from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration, Curve, _disagreement
+from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import MEMORY, NETWORK
+from coffeecup.postprocess.benchmarks.b_eff.prediction.model import PUBLISHED, bands, predict
 from coffeecup.postprocess.benchmarks.predicted import Band, PredictionError
 
 NODE = ("--network", "crossbar", "--nodes", "2", "--nic", "25GB/s", "--latency", "1us", "--per-node", "16")
+CURVE = Curve(np.array([1]), np.array([1e-6]), np.array([1.0]))
 # Table 1, rings at L_max: 16 processes of the SX-4 with 3242 MByte/s each, 7 of the HP-V with 162
 FACTOR = 16 * 3242 / (7 * 162)
 
@@ -59,9 +62,30 @@ def test_one_process_on_a_node_needs_no_shared_memory():
 @pytest.mark.parametrize(("low", "high"), [(1.57, 9.0), (0.1, 0.5), (0.9, 1.1)])
 def test_no_value_is_outside_its_own_range(low, high):
     """Whatever the patterns that were left out reached of their predictions."""
-    for band in bands(Calibration(left_out=Band(low, high, "made up"))).values():
+    for band in bands(Calibration({MEMORY: CURVE}, left_out=Band(low, high, "made up")), {MEMORY}).values():
         assert band.low <= 1 <= band.high
         assert band.low <= low * 0.83 and band.high >= high
+
+
+@pytest.mark.parametrize(
+    ("kinds", "low", "high"), [({MEMORY}, 0.82, 1.11), ({NETWORK}, 0.37, 1.01), ({MEMORY, NETWORK}, 0.37, 1.11)]
+)
+def test_the_range_of_messages_that_no_log_has_is_not_narrower(kinds, low, high):
+    """A perfect log of one node calibrates messages inside nodes only."""
+    known = bands(Calibration({MEMORY: CURVE}, left_out=Band(1.0, 1.0, "made up")), kinds)["b_eff"]
+    assert (known.low, known.high) == (low, high)
+    assert ("no log has messages between nodes" in known.origin) is (len(kinds) == 2)
+
+
+def test_a_log_of_one_node_leaves_the_range_of_a_network_as_it_is(tmp_path):
+    """With a process on each node, no message is inside a node."""
+    log = written(tmp_path)
+    alone, calibrated = (
+        json.loads(run("predict", *NODE[:-1], "1", *words, "--json").stdout)[0]["metrics"]
+        for words in ((), ("--calibrate", log))
+    )
+    assert calibrated == alone
+    assert calibrated["b_eff"]["low"] == pytest.approx(PUBLISHED["b_eff"].low * calibrated["b_eff"]["value"])
 
 
 @pytest.mark.parametrize(("slow", "warned"), [(1.0, False), (30.0, True)])
