@@ -116,7 +116,7 @@ def calibrate(machine: Machine, logs: list[Log[Plan]]) -> Calibration:
         + _disagreement(float(np.mean([_ratio(machine, pattern, Calibration(curves)) for pattern in own])))
         for log, own in zip(logs, of_log)
     ]
-    origin += [f"messages {where(kind)} are not calibrated: no log has them" for kind in KINDS if kind not in curves]
+    origin += [f"no log with messages {where(kind)}" for kind in KINDS if kind not in curves]
     return Calibration(curves, origin, _left_out(machine, measured))
 
 

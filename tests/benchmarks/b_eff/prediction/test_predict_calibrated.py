@@ -74,7 +74,7 @@ def test_command_calibrates(logs):
     [shown] = json.loads(done.stdout)
     assert shown["calibration"] == [
         "joined.jsonl: 4 processes on 1 node, simulated",
-        "messages between nodes are not calibrated: no log has them",
+        "no log with messages between nodes",
     ]
     refused = run("predict", *words, "--calibrate", logs[8], "--json")
     assert refused.exit_code == 2

@@ -80,6 +80,8 @@ def test_the_range_of_messages_that_no_log_has_is_not_narrower(kinds, low, high)
 def test_a_log_of_one_node_leaves_the_range_of_a_network_as_it_is(tmp_path):
     """With a process on each node, no message is inside a node."""
     log = written(tmp_path)
+    done = run("predict", *NODE[:-1], "1", "--calibrate", log)
+    assert done.exit_code == 0 and "Calibrated by no log with messages between nodes." in said(done), done.output
     alone, calibrated = (
         json.loads(run("predict", *NODE[:-1], "1", *words, "--json").stdout)[0]["metrics"]
         for words in ((), ("--calibrate", log))
