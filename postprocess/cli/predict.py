@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup predict`: what a described machine is expected to deliver."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -72,7 +72,7 @@ def predict(
     from coffeecup.postprocess.reports import predictions as shown
 
     given = {"network": network, "nodes": nodes, "per_node": per_node, "nic": nic, "latency": latency}
-    stated = {key: value for key, value in given.items() if value is not None} | fields(other or [])
+    stated = fields(other or [], {key: value for key, value in given.items() if value is not None})
     with as_usage(DesignError, PredictionError, PlatformError, LogError):
         machines = designs(file, stated, taper or [])
         if write_platform:
@@ -88,13 +88,16 @@ def predict(
         write_figures(figures, [("designs", drawn)])
 
 
-def fields(assignments: list[str]) -> dict[str, object]:
-    """Fields of a design from FIELD=VALUE; whole numbers as numbers. Raises BadParameter."""
-    read = {}
+def fields(assignments: list[str], stated: Mapping[str, object]) -> dict[str, object]:
+    """The fields of a design that options state, and those from FIELD=VALUE; whole numbers as numbers. Raises
+    BadParameter."""
+    read = dict(stated)
     for assignment in assignments:
         key, sign, value = assignment.partition("=")
         if not sign or not key or not value:
             raise typer.BadParameter(f"--set takes FIELD=VALUE, not {assignment!r}")
+        if key in read:
+            raise typer.BadParameter(f"{key} is stated twice, as {read[key]} and {value}; state it once")
         read[key] = int(value) if value.isdecimal() else value
     return read
 
@@ -109,6 +112,8 @@ def designs(file: Path | None, stated: dict[str, object], tapers: list[float]) -
         return read_machines(file)
     if missing := [key for key in ("network", "nodes", "nic", "latency") if key not in stated]:
         raise typer.BadParameter(f"state --{missing[0]}, or a file with designs")
+    if tapers and "taper" in stated:
+        raise typer.BadParameter(f"taper is stated twice, by --taper and as {stated['taper']}; state it once")
     name = str(stated["network"])
     if not tapers:
         return [machine(name, stated)]
