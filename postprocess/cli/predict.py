@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup predict`: what a described machine is expected to deliver."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -89,7 +90,7 @@ def predict(
 
 
 def fields(assignments: list[str], stated: Mapping[str, object]) -> dict[str, object]:
-    """The fields of a design that options state, and those from FIELD=VALUE; whole numbers as numbers. Raises
+    """The fields of a design that options state, and those from FIELD=VALUE; numbers without a unit as numbers. Raises
     BadParameter."""
     read = dict(stated)
     for assignment in assignments:
@@ -98,7 +99,7 @@ def fields(assignments: list[str], stated: Mapping[str, object]) -> dict[str, ob
             raise typer.BadParameter(f"--set takes FIELD=VALUE, not {assignment!r}")
         if key in read:
             raise typer.BadParameter(f"{key} is stated twice, as {read[key]} and {value}; state it once")
-        read[key] = int(value) if value.isdecimal() else value
+        read[key] = int(value) if value.isdecimal() else float(value) if re.fullmatch(r"\d+\.\d+", value) else value
     return read
 
 

@@ -168,6 +168,15 @@ def test_wrong_usage_is_one_sentence(tmp_path, monkeypatch, words, problem):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_set_takes_fractions():
+    """A taper that is no whole number, as --taper takes it."""
+    leaf = ("--set", "leaf=30", "--json")
+    [set_], [option] = (json.loads(run("predict", *FAT_TREE, *words, *leaf).stdout) for words in (
+        ("--set", "taper=1.5"), ("--taper", "1.5")
+    ))  # fmt: skip
+    assert set_["metrics"] == option["metrics"]
+
+
 def test_largest_networks_are_accepted():
     """One side of the limit; the other side is above."""
     assert made(network="torus", nodes=8, shape="1000x1000x10").network.links == 10_000_000
