@@ -42,13 +42,23 @@ static json_t *plan_json(const struct request *request, const struct pairwise *m
     return plan;
 }
 
+static void print_value(int width, int decimals, double value) /* 0: a stopped run has none */
+{
+    if (value > 0)
+        printf(" %*.*f", width, decimals, value);
+    else
+        printf(" %*s", width, "-");
+}
+
 static void print_table(const struct request *request, const struct summary *summaries, const struct choices *choices)
 {
     printf("%-18s %10s %18s %20s\n", "pattern", "messages", "1 byte [us]", "L_max [MByte/s]");
-    for (int p = 0; p < request->patterns; p++)
-        printf("%-18s %10" PRId64 " %18.2f %20.0f\n", request->pattern[p].name,
-               request->pattern[p].messages_per_exchange, 1e6 * summaries[p].shortest_exchange_seconds,
-               1e-6 * summaries[p].largest_bandwidth);
+    for (int p = 0; p < request->patterns; p++) {
+        printf("%-18s %10" PRId64, request->pattern[p].name, request->pattern[p].messages_per_exchange);
+        print_value(18, 2, 1e6 * summaries[p].shortest_exchange_seconds);
+        print_value(20, 0, 1e-6 * summaries[p].largest_bandwidth);
+        printf("\n");
+    }
     printf("Time of one exchange of 1 byte and accumulated bandwidth at L_max = %" PRId64 " byte, best method each.\n",
            request->length[LENGTHS - 1]);
     run_print_score_command(choices->log);

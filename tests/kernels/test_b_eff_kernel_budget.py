@@ -96,13 +96,17 @@ def test_a_run_without_hope_is_stopped_when_its_budget_is_spent_and_says_which_o
     openmpi_kernel, tmp_path, budget, exchange_seconds, earliest
 ):
     """A run may take 1.75 times its budget, and a minute at least: these could not yield a score by then."""
-    log, took, said = run_at(openmpi_kernel, budget, exchange_seconds)
+    log, took, said, table = run_at(openmpi_kernel, budget, exchange_seconds)
     [stop] = log.records["stop"]
     first_length = EXCHANGES // 2 * exchange_seconds  # with its trials; in between no decision is possible
     assert earliest < took <= earliest + first_length
     needed = PATTERNS * EXCHANGES * exchange_seconds
     assert stop["needed_budget_seconds"] == pytest.approx(needed, rel=1e-3)
     assert NEEDED.format(math.ceil(stop["needed_budget_seconds"])) in said and "without a score" in said
+    measured = {m["pattern"] for m in log.records["measurement"] if m["message_bytes"] == log.plan["l_max_bytes"]}
+    at_l_max = dict(re.findall(r"^(\S+) +\d+ +[\d.-]+ +([\d.-]+)$", table, re.MULTILINE))
+    assert list(at_l_max) == [pattern["name"] for pattern in log.plan["patterns"]]
+    assert {name for name, shown in at_l_max.items() if shown != "-"} == measured
     check_bytes(log)
     with pytest.raises(LogError, match=NEEDED.format(math.ceil(stop["needed_budget_seconds"]))):
         score_log(by_one_clock(openmpi_kernel, tmp_path, took))
@@ -116,7 +120,7 @@ def test_a_run_that_yields_a_score_within_a_minute_is_not_stopped_before(
     openmpi_kernel, tmp_path, exchange_seconds, stops
 ):
     """The budget is 4 s. At 60 s the first run has measured all averaged patterns."""
-    log, took, said = run_at(openmpi_kernel, 4, exchange_seconds)
+    log, took, said, _ = run_at(openmpi_kernel, 4, exchange_seconds)
     assert [stop.get("needed_budget_seconds") for stop in log.records.get("stop", [])] == [None] * stops
     assert took <= 61 and "without a score" not in said
     [told] = re.findall(r"a time budget of about (\d+) s is needed here", said)
@@ -125,11 +129,11 @@ def test_a_run_that_yields_a_score_within_a_minute_is_not_stopped_before(
 
 
 def run_at(kernel, budget, exchange_seconds):
-    """The log, the seconds on the network's clock, and what the terminal shows."""
+    """The log, the seconds on the network's clock, and what the terminal shows: messages, and the results."""
     kernel.network(MODEL_LATENCY=exchange_seconds, MODEL_BANDWIDTH=1e12)
     done = kernel.run(2, "--memory-per-process 1MiB --time-budget", str(budget))
     assert done.returncode == 0
-    return read_log(kernel.log), float(re.search(r"network: ([\d.]+) s", done.err)[1]), done.err
+    return read_log(kernel.log), float(re.search(r"network: ([\d.]+) s", done.err)[1]), done.err, done.out
 
 
 def by_one_clock(kernel, tmp_path, seconds):
