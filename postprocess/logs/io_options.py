@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options --read-shift and --fill-memory of the benchmarks that do I/O: what a log must state about them, and how
-they qualify the result."""
+"""The options --read-shift, --fill-memory and --cache-size of the benchmarks that do I/O: what a log must state about
+them, and how they qualify the result."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,6 +8,7 @@ from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, ReadShi
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.rules import Problem, broken
 from coffeecup.postprocess.show.units import MIB
+from coffeecup.postprocess.show.words import size
 
 RESIDENT_SHARE = 0.99
 
@@ -71,3 +72,15 @@ def of_memory_fill(log: Log, when: str) -> Iterator[tuple[str, str]]:
                 f"Only {resident:.1%} of the filled memory was in physical memory when it was released: the page "
                 "cache had more room than --fill-memory states. Switch swap space off, or choose a smaller share",
             )
+
+
+def of_cache_size(log: Log) -> Iterator[tuple[str, str]]:
+    """That a smaller cache was stated than the memory, which caches files as well: key and sentence."""
+    memory, stated = sum(host.memory_bytes for host in log.run.hosts), log.plan.cache_bytes
+    if stated and stated < memory:
+        yield (
+            "cache_by_option",
+            f"The size of the file system's cache, {size(stated)}, was set by an option (--cache-size), not found on "
+            f"the machine. Where the nodes' memory of {size(memory)} caches files as well, more of the data may have "
+            "come from there",
+        )

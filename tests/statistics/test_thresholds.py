@@ -156,6 +156,17 @@ def test_the_first_process_is_done_no_later_than_the_last(scored, first, refused
     assert isinstance(scored(records), str) is refused
 
 
+@pytest.mark.parametrize("log", [b_eff_io_log, priomark_log])
+@pytest.mark.parametrize(("less", "said"), [(None, False), (0, False), (1, True)])
+def test_a_stated_cache_is_reported_if_it_is_smaller_than_the_memory(scored, log, less, said):
+    """Otherwise a cache of 1 byte would make every result look like that of disks."""
+    records = log()
+    if less is not None:
+        memory = sum(host["memory_bytes"] for host in records[0]["hosts"])
+        records[1]["cache_bytes"] = records[0]["options"]["cache-size"] = memory - less
+    assert ("cache_by_option" in keys(scored(records))) is said
+
+
 # --- PRIOMark ---------------------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
 from coffeecup.postprocess.benchmarks.b_eff_io.library import door as library
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from coffeecup.postprocess.logs.hosts import of_hosts
-from coffeecup.postprocess.logs.io_options import of_memory_fill, of_read_shift
+from coffeecup.postprocess.logs.io_options import of_cache_size, of_memory_fill, of_read_shift
 from coffeecup.postprocess.logs.io_records import DataCheck
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Run
@@ -139,6 +139,7 @@ def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             f"cache, so part of it went to memory and not to disk ({counted(most, 'process')}: {amounts}; needed "
             f"{size(need[most])} each)",
         )
+    yield from of_cache_size(log)
     yield from of_eviction(log)
 
 

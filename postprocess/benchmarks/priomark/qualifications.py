@@ -9,7 +9,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks.priomark import INCLUDED, PAPER, metadata
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.logs.hosts import of_hosts
-from coffeecup.postprocess.logs.io_options import of_memory_fill, of_read_shift
+from coffeecup.postprocess.logs.io_options import of_cache_size, of_memory_fill, of_read_shift
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, size
 
@@ -51,6 +51,7 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
     yield from of_read_shift(log.plan.read_shift)
     yield from of_memory_fill(log, "during the run")
     yield from of_cache(log, table)
+    yield from of_cache_size(log)
     yield from of_targets(table)
     yield from of_replay(log)
     yield from of_overlap(table)

@@ -127,7 +127,7 @@ def test_written_share_is_of_the_memory_of_all_nodes(scored):
 
 def test_official_run_has_no_breach(scored):
     score = scored(b_eff_io_log(lambda *_: 1e10, cache=GIB))
-    assert score.official and keys(score) == ["partly_checked"]
+    assert score.official and keys(score) == ["cache_by_option", "partly_checked"]
 
 
 def test_top_clusters_form_is_official_with_600_seconds_for_each_of_three(scored):
