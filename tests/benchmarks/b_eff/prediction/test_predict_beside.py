@@ -130,9 +130,7 @@ def test_random_patterns_are_those_of_the_log(tmp_path):
 def test_longest_message_is_that_of_the_log(tmp_path):
     """Beside a device with little memory, messages in host memory are shorter than its own memory allows: 64 KiB."""
     path = logs_made.write(tmp_path / "a.jsonl", kernel_log("b_eff-memory"))
-    [[compared]] = [
-        shown["predictions"] for shown in beside(path, "--design", design(tmp_path / "d.yaml", per_node=3))
-    ]
+    [[compared]] = [shown["predictions"] for shown in beside(path, "--design", design(tmp_path / "d.yaml", per_node=3))]
     bandwidth = 2**16 / (SOFTWARE + (2**16 + HEADER) / 100e9) / 1e6  # of ranks 0 and 1, on one node
     assert compared["metrics"]["ping_pong_bandwidth"]["value"] == pytest.approx(bandwidth)
     assert compared["run_over_predicted"]["l_max"] == 1
