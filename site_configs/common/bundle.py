@@ -16,7 +16,7 @@ from pathlib import Path
 
 from coffeecup.reframe_checks.spack import ROOT_VARIABLE, SpackUnusableError, find_spack, make_environment
 
-from .tree import SiteError, find_tree, settings_of
+from .tree import SiteError, find_tree, new_folder, settings_of
 
 SOURCES = "coffeecup"  # install_from_bundle knows these names, too
 WHEELS = "wheels"
@@ -29,28 +29,31 @@ def make_bundle(folder, site, with_spack=True) -> Iterator[str]:
     """Fills a new directory and yields a line per part. Raises SiteError for a part that is not available."""
     tree, folder = find_tree(), Path(folder).resolve()
     environment = settings_of(tree, site).with_name("spack.yaml")
+    if not environment.exists():
+        environment = tree / "site_configs" / "common" / "spack.yaml"
     if folder.exists():
         raise SiteError(f"{folder} already exists: choose a new name")
     try:
-        folder.mkdir(parents=True)
-        yield from sources(tree, folder)
-        yield from wheels(tree, folder)
-        if with_spack:
-            yield from spack(
-                tree, folder, environment if environment.exists() else tree / "site_configs" / "common" / "spack.yaml"
-            )
-        shutil.copy(Path(__file__).with_name("install_from_bundle"), folder / INSTALL)
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
-        sums = "".join(
-            f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files
-        )
-        (folder / SUMS).write_text(sums, encoding="utf-8")
-        yield (
-            f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MByte; install with: "
-            f"{folder.name}/{INSTALL} FOLDER"
-        )
+        with new_folder(folder):
+            yield from parts(tree, folder, environment if with_spack else None)
     except OSError as error:
         raise SiteError(f"cannot write {error.filename or folder}: {error.strerror}") from None
+
+
+def parts(tree, folder, spack_environment):
+    """Fills the directory and yields a line per part; without Spack's if there is no environment of it."""
+    yield from sources(tree, folder)
+    yield from wheels(tree, folder)
+    if spack_environment:
+        yield from spack(tree, folder, spack_environment)
+    shutil.copy(Path(__file__).with_name("install_from_bundle"), folder / INSTALL)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files)
+    (folder / SUMS).write_text(sums, encoding="utf-8")
+    yield (
+        f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MByte; install with: "
+        f"{folder.name}/{INSTALL} FOLDER"
+    )
 
 
 def run(what, *command, **more):

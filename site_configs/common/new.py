@@ -3,14 +3,13 @@
 
 import datetime
 import re
-import shutil
 import socket
 from pathlib import Path
 
 import jinja2
 
 from . import machine, slurm, spack_site
-from .tree import NAME, OF_REFRAME, SiteError, find_tree, is_checkout, names
+from .tree import NAME, OF_REFRAME, SiteError, find_tree, is_checkout, names, new_folder
 
 ALLOWED_TO_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 SOURCES = {"pbspro": "pbsnodes and qstat", "local": "the cores this process may use"}
@@ -57,21 +56,12 @@ def new_site(name, directory=None):
         texts = {"__init__.py": f'"""The site {name}."""\n', **texts}
     texts["externals.yaml"] = spack_site.externals()
     try:
-        write(folder, texts)
+        with new_folder(folder):
+            for file, text in texts.items():
+                (folder / file).write_text(text, encoding="utf-8")
     except OSError as error:
         raise SiteError(f"cannot write {folder}: {error.strerror}") from None
     return [folder / file for file in texts], facts["uncertain"]
-
-
-def write(folder, texts):
-    """Writes these files into a new directory, all or nothing. Raises OSError."""
-    folder.mkdir(parents=True)
-    try:
-        for file, text in texts.items():
-            (folder / file).write_text(text, encoding="utf-8")
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
 def in_checkout(name):

@@ -4,6 +4,8 @@
 import difflib
 import re
 import shlex
+import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 from jsonschema import ValidationError
@@ -38,6 +40,17 @@ def is_checkout(tree):
 def names(tree):
     """All sites of the tree."""
     return sorted(path.parent.name for path in tree.glob("site_configs/*/settings.py"))
+
+
+@contextmanager
+def new_folder(path):
+    """A directory that is removed again unless what fills it ends well. Raises OSError."""
+    path.mkdir(parents=True)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
 
 
 def settings_of(tree, name):

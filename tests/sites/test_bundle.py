@@ -12,6 +12,7 @@ import pytest
 from builds import OPEN_MPI, ROOT, run
 from check_runs import values
 from conftest import COFFEECUP
+from file_systems import memory
 
 WITHOUT_NETWORK = ["unshare", "--net", "sh", "-ec", 'ip link set lo up; exec "$@"', "sh"]
 
@@ -54,6 +55,15 @@ def test_bundle_installs_and_measures_without_a_network(bundle, tmp_path):
     assert scored.returncode == 0, scored.stderr
     revision = call("git", "-C", ROOT, "rev-parse", "--short=7", "HEAD").stdout.strip()
     assert f'"git_revision":"{revision}' in log.read_text().replace(" ", "")
+
+
+def test_a_bundle_that_could_not_be_written_leaves_no_directory(tmp_path):
+    with memory(tmp_path / "small", "size=64k") as small:
+        done = call(COFFEECUP, "site", "bundle", small / "bundle", "--no-spack", cwd=ROOT)
+        if "cannot be bundled" in done.stderr:
+            pytest.skip(f"the tree is no git checkout: {done.stderr.strip()[-200:]}")
+        assert done.returncode == 1 and f"cannot write {small}/bundle" in done.stderr, done.stdout + done.stderr
+        assert "No space left on device" in done.stderr and list(small.iterdir()) == []
 
 
 def test_damaged_bundle_is_refused(bundle, tmp_path):
