@@ -61,9 +61,9 @@ static int64_t choose_input(const char *text, int processes, bool direct)
         return valid_or_refuse(input_for_bytes(size, processes, multiple), text, processes);
     const int64_t valid = valid_or_refuse(next_input(number, processes, multiple), text, processes);
     if (valid != number)
-        refuse("--input %" PRId64 " is not valid on %d processes: %d must divide its square%s; the next valid one is "
+        refuse("--input %" PRId64 " is not valid on %d process%s: %d must divide its square%s; the next valid one is "
                "%" PRId64,
-               number, processes, processes,
+               number, processes, processes == 1 ? "" : "es", processes,
                number < SMALLEST_INPUT ? ", and it must be at least 2"
                : direct                ? ", and --direct requires a multiple of 32"
                                        : "",
