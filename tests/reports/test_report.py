@@ -11,7 +11,7 @@ import pytest
 from logs_made_b_eff import averaged_log, b_eff_log
 from pages import HOSTILE, Page, accessible, browse, hostile_log, needs_browser
 
-from coffeecup.postprocess.benchmarks.b_eff import reduction
+from coffeecup.postprocess.benchmarks.b_eff import reduction, section
 from coffeecup.postprocess.benchmarks.published import published, published_systems
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
@@ -53,6 +53,12 @@ def test_the_number_its_parts_and_the_published_systems_stand_on_the_page(logs, 
     assert "Hitachi SR 2201 16 528 33 2 – 1 451 91 96" in words
     assert words.count("This run 16") == 1
     assert "Official run" in words and "None: the run kept all rules" in words
+
+
+def test_a_metric_without_a_label_is_shown_by_its_name(logs, monkeypatch):
+    monkeypatch.delitem(section.LABELS, "ping_pong_latency")
+    value = f"{words.digits(score_log(logs['full']).metrics['ping_pong_latency'].value)} us"
+    assert f"ping_pong_latency {value}" in Page(report.html(report.items([logs["full"]]))).words
 
 
 def test_how_it_was_obtained_and_how_to_repeat_it_stand_on_the_page(logs, pages):
