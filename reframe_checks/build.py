@@ -12,6 +12,7 @@ CMake compiles a kernel once for all partitions of a session that have the same 
 import atexit
 import functools
 import hashlib
+import itertools
 import re
 import shlex
 import shutil
@@ -190,15 +191,21 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
 
     @run_after("compile")
     def show_the_first_error(self):
-        """Also of a build that CMake could not configure: what is missing is in the line after the first one."""
+        """Also of a build that CMake could not configure: what is missing is in the indented lines after the first one,
+        up to the end of the sentence."""
         failed = Path(self.stagedir, FAILED)
         if self.is_dry_run() or not failed.exists():
             return
         outputs = [Path(self.stagedir, name) for name in (self.build_job.stderr, self.build_job.stdout)]
-        lines = [line.strip() for path in outputs for line in path.read_text(errors="replace").splitlines()]
+        lines = [line.rstrip() for path in outputs for line in path.read_text(errors="replace").splitlines()]
         lines = [line for line in lines if line] or ["no output"]
         first = next((place for place, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
-        complaint = " ".join(lines[first : first + (2 if lines[first].endswith(":") else 1)])
+        complaint = lines[first]
+        if complaint.endswith(":"):
+            for line in itertools.takewhile(lambda line: line[0].isspace(), lines[first + 1 :]):
+                complaint += f" {line.strip()}"
+                if line.endswith("."):
+                    break
         raise BuildError(f"exit code {failed.read_text().strip()}: {complaint}")
 
     @run_after("compile")

@@ -299,6 +299,9 @@ def test_build_that_fails_shows_its_first_error(reframe, tmp_path):
     assert "build error: exit code 2: main.c:7:3: error: unknown type name 'foo'\n" in session.output
     session = built("printf 'CMake Error at CMakeLists.txt:34 (find_package):\\n\\n  No MPI.\\n' >&2; exit 1")
     assert "build error: exit code 1: CMake Error at CMakeLists.txt:34 (find_package): No MPI.\n" in session.output
+    text = r"CMake Error at CMakeLists.txt:4 (project):\n  The compiler:\n\n    mpicc\n\n  is not\n  found.\n\n  Tell"
+    session = built(f"printf '{text}\\n' >&2; exit 1")
+    assert "1: CMake Error at CMakeLists.txt:4 (project): The compiler: mpicc is not found.\n" in session.output
     session = built("", "--dont-restage")
     assert "build error" not in session.output and only_case(session)["fail_phase"] == "sanity"
 
