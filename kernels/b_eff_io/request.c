@@ -76,11 +76,12 @@ int64_t choose_space(int64_t option_bytes, int64_t least_bytes, const struct fil
     const int64_t limit = option_bytes ? option_bytes : (int64_t)(usable_share * (double)filesystem->free_bytes);
     if (least_bytes > limit)
         refuse("running every pattern once requires %" PRId64 " bytes, more than the limit of %" PRId64
-               " on '%s' (%" PRId64 " are free); free some space, or choose %s",
-               least_bytes, limit, filesystem->directory, filesystem->free_bytes, remedy);
+               " on '%s' (%" PRId64 " are free); %s, or choose %s",
+               least_bytes, limit, filesystem->directory, filesystem->free_bytes,
+               option_bytes ? "choose a larger --space-limit" : "free some space", remedy);
     if (limit > filesystem->free_bytes)
-        refuse("--space-limit %" PRId64 ": '%s' has only %" PRId64 " bytes free", limit, filesystem->directory,
-               filesystem->free_bytes);
+        refuse("--space-limit %" PRId64 ": '%s' has only %" PRId64 " bytes free; choose a smaller --space-limit", limit,
+               filesystem->directory, filesystem->free_bytes);
     return limit;
 }
 

@@ -232,7 +232,7 @@ NEEDED = "at least 1 node that is measured and 1 that generates load; "
         ("b_eff_io_load", [("a", 3)], "--directory .", f"{NEEDED}this run has 1 and 0 of 1 nodes"),
         ("b_eff_io_load", TWO, "--directory . --victims 80%", "this run has 2 and 0 of 2 nodes"),
         ("b_eff_io_load", TWO, "--directory . --load-file 1500KiB", "--load-file: not a multiple of 1 MiB"),
-        ("b_eff_io_load", TWO, "--directory . --space-limit 3MiB", "a smaller --load-file"),
+        ("b_eff_io_load", TWO, "--directory . --space-limit 3MiB", "a larger --space-limit, or choose a smaller"),
     ],
 )
 def test_load_that_cannot_be_generated_is_refused(openmpi, tmp_path, kernel, nodes, options, reason):
