@@ -35,10 +35,9 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes)
     memcpy(log->path, path, path_bytes);
     log->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (log->file < 0) {
-        const char *remedy = errno == EEXIST
-                                 ? "choose another name with --log, or remove the file; a log is never overwritten"
+        const char *remedy = errno == EEXIST   ? "choose another name with --log; what exists is never overwritten"
                              : errno == ENOENT ? "create the directory first"
-                                               : "choose a writable directory with --log";
+                                               : "choose a file name in a writable directory with --log";
         snprintf(reason, reason_bytes, "cannot create the log '%s': %s; %s", path, strerror(errno), remedy);
         free(log);
         return NULL;

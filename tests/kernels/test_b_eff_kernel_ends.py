@@ -64,13 +64,15 @@ def test_an_existing_log_is_never_overwritten(kernel):
 
 def test_a_log_that_is_no_new_file_in_a_directory_is_refused(kernel, tmp_path):
     refused_log(kernel, tmp_path / "missing" / "log.jsonl", "No such file or directory; create the directory")
-    refused_log(kernel, Path("/dev/full"), "File exists")
-    refused_log(kernel, tmp_path, "File exists|Is a directory")
+    refused_log(kernel, Path("/dev/full"), "File exists; choose another name with --log; what exists")
+    refused_log(kernel, tmp_path, "File exists; choose another name with --log; what exists")
+    refused_log(kernel, f"{tmp_path}/", "Is a directory; choose a file name in a writable directory")
+    refused_log(kernel, tmp_path / ("x" * 300), "File name too long; choose a file name in a writable directory")
 
 
 def test_a_log_on_a_read_only_file_system_is_refused(kernel, tmp_path):
     with memory(tmp_path / "mounted", "ro,size=64k") as folder:
-        refused_log(kernel, folder / "log.jsonl", "Read-only file system; choose a writable directory")
+        refused_log(kernel, folder / "log.jsonl", "Read-only file system; choose a file name in a writable directory")
 
 
 def test_a_log_in_a_directory_without_permission_is_refused(kernel):
@@ -85,7 +87,7 @@ def test_a_log_in_a_directory_without_permission_is_refused(kernel):
                 pytest.skip("root may write anywhere, and there is no setpriv to run as somebody else")
             how["before"] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/tmp"]
         other = Kernel(replace(kernel.mpi, bin=folder), folder)
-        refused_log(other, other.log, "Permission denied; choose a writable directory", **how)
+        refused_log(other, other.log, "Permission denied; choose a file name in a writable directory", **how)
 
 
 @pytest.mark.in_turn
