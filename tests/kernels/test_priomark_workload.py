@@ -17,7 +17,7 @@ seed = 3;
 single_file = {
     process_size = { from = "64KiB"; to = "256KiB"; factor = 2; };
     block_size = ["4KiB", "16KiB"];
-    read_write = "1:2";
+    read_write = ["1:2", "123456789:987654321"];
     patterns = "read-write";
 };
 raw = ( { process_size = "64KiB"; block_size = "4KiB"; }, { process_size = "8KiB"; block_size = "8KiB"; } );
@@ -76,6 +76,8 @@ raw = { block_size = "100B";
         ('single_file = { read_write = "0:0"; };', 1, "reads to writes"),
         ('single_file = { read_write = "-1:2"; };', 1, "reads to writes"),
         ("single_file = { read_write = 0.5; };", 1, "reads to writes"),
+        ('single_file = { read_write = "1000000000:1"; };', 1, "both have at most 9 digits"),
+        ('single_file = { read_write = "1:1000000000"; };', 1, "both have at most 9 digits"),
         ('single_file = { patterns = ["write",\n "sideways"]; };', 2, f"'sideways' is not known; {PATTERNS}"),
         (DIRECT, 3, "direct I/O requires a multiple of 512 bytes"),
         ("single_file = 3;", 1, "takes a group"),

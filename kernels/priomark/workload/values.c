@@ -64,11 +64,12 @@ static double read_ratio(const struct priomark_key *key, const config_setting_t 
     const char *text = config_setting_get_string(setting);
     unsigned reads = 0, writes = 0;
     int used = -1;
-    if (text && strspn(text, "0123456789:") == strlen(text) && strlen(text) < 16)
+    if (text && strspn(text, "0123456789:") == strlen(text))
         sscanf(text, "%9u:%9u%n", &reads, &writes, &used);
     if (used < 0 || text[used] || reads + writes == 0) {
         complain(complaint, line_of(setting),
-                 "%s must be a text, reads to writes, such as \"1:2\"; one of them may be 0", key->name);
+                 "%s must be a text, reads to writes, such as \"1:2\"; one may be 0, both have at most 9 digits",
+                 key->name);
         return 0;
     }
     return (double)reads / ((double)reads + writes);
