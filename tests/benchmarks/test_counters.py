@@ -10,11 +10,11 @@ import logs_made
 import pytest
 from builds import ROOT
 from counters_made import source, with_counters
-from logs_made import MIB
+from logs_made import KIB, MIB
 from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
-from logs_made_priomark import priomark_log
+from logs_made_priomark import metadata_case, priomark_log
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks, functions
 from coffeecup.postprocess.benchmarks.scoring import score_logs
@@ -226,10 +226,17 @@ def test_idle_power_is_that_of_all_nodes(tmp_path, plain):
         (ftio_log(ranks=4, i=4, repetitions=2), 2 * 9.5 * 16 * 64**2),
         # Two cases, in each of which each process moves 1 MiB.
         (priomark_log(benchmarks=("raw",), ranks=4, process_bytes=(MIB,)), 2 * 4 * MIB),
+        # 50 files of 8 KiB of each process, each written once and read once.
+        (
+            priomark_log(
+                benchmarks=("raw",), ranks=4, process_bytes=(MIB,), metadata=[metadata_case("own-tree", 50, 8 * KIB)]
+            ),
+            2 * 4 * MIB + 2 * 4 * 50 * 8192,
+        ),
         # By the records of the types, which have the bytes of their patterns together.
         (IO_LOG, sum(record["bytes"] for record in logs_made.of_kind(IO_LOG, "pattern_type"))),
     ],
-    ids=["ftio", "priomark", "b_eff_io"],
+    ids=["ftio", "priomark", "priomark_metadata", "b_eff_io"],
 )
 def test_energy_per_gbyte_is_that_of_all_bytes_which_a_benchmark_moves(tmp_path, records, moved):
     """Two nodes take 5 kJ each."""

@@ -12,8 +12,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from coffeecup.postprocess.benchmarks.measurements import fields_of, table_of
-from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, PERCENTILES
-from coffeecup.postprocess.benchmarks.priomark.metadata import metadata_metrics
+from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, PERCENTILES, metadata
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.benchmarks.priomark.rules import OVERLAP
 from coffeecup.postprocess.logs.percentiles import percentile
@@ -125,7 +124,8 @@ def total(values: pd.Series, geometric: bool = False) -> pd.Series:
 
 def moved_bytes(log: Log[Plan]) -> int:
     """What all processes wrote and read, in all sub-benchmarks."""
-    return sum(record.written_bytes + record.read_bytes for record in log.all(Measurement))
+    small_files = 2 * metadata.read_bytes(log)  # each file is written once and read once
+    return small_files + sum(record.written_bytes + record.read_bytes for record in log.all(Measurement))
 
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
@@ -140,7 +140,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     sums = total(values)
     ranks: pd.Series = pd.Series({number: logs[number].run.ranks for number in sums.index})
     latencies = pd.DataFrame({number: latency_metrics(logs[number]) for number in sums.index}).T
-    operations = pd.DataFrame({number: metadata_metrics(logs[number]) for number in sums.index}).T
+    operations = pd.DataFrame({number: metadata.metadata_metrics(logs[number]) for number in sums.index}).T
     interfaces = pd.DataFrame({number: interface_metrics(logs[number]) for number in sums.index}).T
     return (
         wide.assign(
