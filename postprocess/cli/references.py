@@ -101,7 +101,8 @@ def good(table: "pd.DataFrame", include: frozenset[str], new_epoch: bool) -> "tu
     excluded = table.assign(excluded=reasons)[reasons.ne("")].drop_duplicates("case")
     kept = table[reasons.eq("")]
     if kept.empty:
-        why = "; ".join(sorted(set(excluded["excluded"])))
+        counts = excluded["excluded"].str.slice(stop=100).value_counts()  # a failed job may have much to say
+        why = "; ".join(f"{counted(count, 'run')} {reason}" for reason, count in counts.items())
         raise typer.BadParameter(f"no run is left that a reference may come from: {printable(why)}; see --include")
     return kept, excluded
 

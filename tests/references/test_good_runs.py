@@ -79,7 +79,12 @@ def test_newest_version_is_that_of_a_good_run(tmp_path):
 def test_without_a_good_run_there_is_no_reference(tmp_path):
     done, entry = propose(tmp_path, nights([1000.0] * 12, qualifications="stolen"))
     assert done.exit_code == 2 and entry is None
-    assert "no run is left that a reference may come from: disturbed: stolen; see --include" in said(done)
+    assert "no run is left that a reference may come from: 12 runs disturbed: stolen; see --include" in said(done)
+    failed = [session([case(SLOW, result="fail", fail_reason="exit code 1 " * 20)], night(12))]
+    done, _ = propose(tmp_path, nights([1000.0] * 12, qualifications="stolen") + failed)
+    assert f": 12 runs disturbed: stolen; 1 run failed: {('exit code 1 ' * 20)[:92].strip()}; see --include" in said(
+        done
+    )
     done, _ = propose(tmp_path, nights([1000.0] * 12), "--include", "all")
     assert "unknown kind 'all': valid are failed, versions, disturbed, changes" in said(done)
 
