@@ -236,6 +236,11 @@ double hang_counted_seconds(double seconds, double waited_seconds, double turns)
     return seconds * fmax(LEAST_COUNTED, turns * TURN_SECONDS / waited_seconds);
 }
 
+double hang_asleep_seconds(double before_seconds, char letter, double turns)
+{
+    return is_in_kernel(letter) && turns <= FEW_TURNS ? before_seconds + LOOK_SECONDS : 0;
+}
+
 /* See proc(5), schedstat. Zeros if the system does not count it. */
 static struct sight look_at(pid_t process, const struct sight *before)
 {
@@ -244,8 +249,8 @@ static struct sight look_at(pid_t process, const struct sight *before)
     read_first_line(line, sizeof line, "/proc/%d/schedstat", (int)process);
     if (sscanf(line, "%*s %lf %lf", &now.waited_seconds, &now.turns) == 2)
         now.waited_seconds *= 1e-9;
-    if (is_in_kernel(process_letter(process)) && now.turns - before->turns <= FEW_TURNS)
-        now.asleep_seconds = before->asleep_seconds + LOOK_SECONDS;
+    now.asleep_seconds =
+        hang_asleep_seconds(before->asleep_seconds, process_letter(process), now.turns - before->turns);
     return now;
 }
 

@@ -28,6 +28,10 @@ double hang_patience_of_files(void);
  * time counts less in proportion, but at least a tenth of it. */
 double hang_counted_seconds(double seconds, double waited_seconds, double turns);
 
+/* For how long a process has been in one call of the kernel, after another look that found it in the state of this
+ * letter of proc(5), after so many turns on a processor since the look before. */
+double hang_asleep_seconds(double before_seconds, char letter, double turns);
+
 /* Keeper: for peers_watch(). True if the run hangs: the processes of this node have been ended, and hang_end() of the
  * keeper of rank 0 describes those of all nodes that share the directory of the log. */
 bool hang_look(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process of this node does, from /proc; see proc(5). */
+/* What a process of this node does and who started it, from /proc; see proc(5). */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A loop may take what was requested, else a hundred times what is expected but at least 30 s, and 300 s if nothing is
- * expected yet; a call on a file 600 s; whole seconds, rounded up, and at most a day. Time counts in full up to 10 ms
- * of waiting for each turn on a processor, and never less than a tenth. */
+/* A process in state D or I (some clients of file systems) is in the same call of the kernel with up to two turns on a
+ * processor from second to second. A loop may take what was requested, else a hundred times what is expected but at
+ * least 30 s, and 300 s if nothing is expected yet; a call on a file 600 s; whole seconds, rounded up, and at most a
+ * day. Time counts in full up to 10 ms of waiting for each turn on a processor, and never less than a tenth. */
 #include <math.h>
 
 #include "check.h"
@@ -22,8 +23,19 @@ static void check_counted(double waited, double turns, double counted)
           waited, turns);
 }
 
+static void check_asleep(char letter, double turns, double asleep)
+{
+    const double found = hang_asleep_seconds(4, letter, turns);
+    CHECK(found == asleep, "asleep for %g s instead of %g s (state %c, %g turns)", found, asleep, letter, turns);
+}
+
 int main(void)
 {
+    check_asleep('D', 0, 5);
+    check_asleep('I', 2, 5);
+    check_asleep('D', 3, 0);
+    check_asleep('S', 0, 0);
+    check_asleep('R', 0, 0);
     check_counted(0, 0, 8); /* stopped, asleep, or not counted by the system */
     check_counted(0, 5000, 8);
     check_counted(6, 600, 8);

@@ -13,6 +13,7 @@ from pages import HOSTILE, Page, accessible, browse, hostile_log, needs_browser
 
 from coffeecup.postprocess.benchmarks.b_eff import reduction, section
 from coffeecup.postprocess.benchmarks.published import published, published_systems
+from coffeecup.postprocess.benchmarks.registry import benchmarks, part
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports import page as report
@@ -53,6 +54,13 @@ def test_the_number_its_parts_and_the_published_systems_stand_on_the_page(logs, 
     assert "Hitachi SR 2201 16 528 33 2 – 1 451 91 96" in words
     assert words.count("This run 16") == 1
     assert "Official run" in words and "None: the run kept all rules" in words
+
+
+@pytest.mark.parametrize("name", benchmarks())
+def test_every_metric_has_a_label(name):
+    of = part(name, "section")
+    labels = of.LABELS if hasattr(of, "LABELS") else of.labels_under_load(of.LOADS, of.NAMES)
+    assert benchmarks()[name].units.keys() <= labels.keys()
 
 
 def test_a_metric_without_a_label_is_shown_by_its_name(logs, monkeypatch):
