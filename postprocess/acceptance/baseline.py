@@ -86,14 +86,15 @@ def accepted(clause: dict, file: Path) -> Accepted:
 
 
 def same_file(recorded: str, sha256: str, baseline: Path) -> Path:
-    """Where a file of the earlier acceptance is now. Raises BaselineError if it is missing or was altered."""
+    """Where a file of the earlier acceptance is now. Raises BaselineError if it is missing or another one."""
     path = located(Path(recorded), baseline)
     try:
         now = file_sha256(path)
     except (OSError, ValueError):
         raise BaselineError(f"{recorded} is missing: keep the evidence with {baseline.name}") from None
     if now != sha256:
-        raise BaselineError(f"{path} was altered since the acceptance: its SHA-256 was {sha256} and is now {now}")
+        since = "was altered or replaced since the acceptance"
+        raise BaselineError(f"{path} {since}: its SHA-256 was {sha256} and is now {now}")
     return path
 
 

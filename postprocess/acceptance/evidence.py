@@ -189,7 +189,8 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
     elif row.log_sha256 and now != row.log_sha256:
         yield Refusal(
             "altered",
-            f"the log was altered since the session: its SHA-256 is now {now}, the session recorded {row.log_sha256}",
+            "the log was altered or replaced since the session, for example by a later session with the same --prefix: "
+            f"its SHA-256 is now {now}, the session recorded {row.log_sha256}",
         )
     if isinstance(result, LogError):
         if now is not None:

@@ -192,7 +192,8 @@ def gaps(entries: list[Entry], reports: list[SessionReport]) -> Iterator[str]:
         elif ran[entry.nonce] and entry.abandoned:
             yield f"{name} was declared abandoned ({entry.abandoned}), but here it is: the ledger is wrong."
         elif entry.session_sha256 and ran[entry.nonce] and hashes[entry.nonce] != entry.session_sha256:
-            yield f"{name} was altered after the next one had begun: its SHA-256 was {entry.session_sha256}."
+            changed = "was altered or replaced after the next one had begun"
+            yield f"{name} {changed}: its SHA-256 was {entry.session_sha256}."
 
 
 def file_sha256(path: Path) -> str:

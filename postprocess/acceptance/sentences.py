@@ -13,6 +13,10 @@ from coffeecup.postprocess.acceptance.relations import LARGEST, SCALING, SINCE, 
 from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from coffeecup.postprocess.show.words import counted, exact, unit_word
 
+EACH_COMMAND = (
+    "Begin a session for each command (`coffeecup accept begin`), and give it its own --prefix and --report-file: "
+    "otherwise it replaces the evidence of another session."
+)
 WEAKER = "weaker evidence: ReFrame's session alone, because this test writes no log"
 
 
@@ -106,12 +110,14 @@ def further_demands(clause: Clause) -> Iterator[str]:
 
 
 def missing_runs(verdicts: list[Verdict]) -> Iterator[str]:
-    """A sentence for each clause that has too few runs, with the command that runs the missing ones."""
+    """A sentence for all clauses that lack the same runs, with the command for these."""
+    clauses: dict[tuple[int, str], list[str]] = {}
     for verdict in verdicts:
-        missing = still_missing(verdict)
-        if missing > 0:
-            runs = f"{counted(missing, 'run')} {'is' if missing == 1 else 'are'} missing"
-            yield f"{verdict.clause.name}: {runs}: {command(verdict.clause, missing)}"
+        if (missing := still_missing(verdict)) > 0:
+            clauses.setdefault((missing, command(verdict.clause, missing)), []).append(verdict.clause.name)
+    for (missing, words), names in clauses.items():
+        runs = f"{counted(missing, 'run')} {'is' if missing == 1 else 'are'} missing"
+        yield f"{', '.join(names)}: {runs}: {words}"
 
 
 def still_missing(verdict: Verdict) -> int:

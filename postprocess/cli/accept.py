@@ -133,7 +133,7 @@ def evaluate(
             agreed = replace(agreed, signers=None)
         reached = accept(agreed, read_reports(sessions or []), command_line())
         if dry_run:
-            typer.echo("\n".join(map(printable, sentences.missing_runs(reached.verdicts))) or "no runs are missing")
+            show_missing(list(sentences.missing_runs(reached.verdicts)))
             return
         keep_evidence(reached, output, package)
         with writing(output):
@@ -142,6 +142,14 @@ def evaluate(
     print_result(as_json, written.result, acceptance_page.terminal_text(reached))
     typer.echo(f"wrote {', '.join(printable(str(path)) for path in files)}", err=True)
     raise typer.Exit(0 if reached.outcome == PASS else 1)
+
+
+def show_missing(runs: list[str]) -> None:
+    from coffeecup.postprocess.acceptance.sentences import EACH_COMMAND
+
+    typer.echo("\n".join(map(printable, runs)) or "no runs are missing")
+    if runs:
+        typer.echo(EACH_COMMAND, err=True)
 
 
 def keep_evidence(reached: "Acceptance", page: Path, package: Path | None) -> None:

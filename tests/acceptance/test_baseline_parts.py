@@ -278,7 +278,7 @@ def test_evidence_is_there_and_as_it_was(folder, name):
     path.write_text("other")
     with pytest.raises(BaselineError) as error:
         read_baseline(UNSIGNED, file)
-    altered = f"{path} was altered since the acceptance: its SHA-256 was {before} and is now {sha256(path)}"
+    altered = f"{path} was altered or replaced since the acceptance: its SHA-256 was {before} and is now {sha256(path)}"
     assert str(error.value) == altered
     path.unlink()
     with pytest.raises(BaselineError) as error:

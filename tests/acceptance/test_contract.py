@@ -271,14 +271,21 @@ def test_qualifications_that_a_contract_can_forbid_exist():
 
 
 def test_a_dry_run_names_the_runs_that_are_missing_with_their_command(tmp_path):
+    """Two clauses lack the same runs. Two commands in one session, or in one folder, would prove nothing."""
     path = tmp_path / "contract.yaml"
-    path.write_text(GOOD)
+    path.write_text(GOOD + SECOND + SECOND.replace("rack", "blade"))
     done = run("accept", "--dry-run", path)
-    assert (done.exit_code, done.stdout) == (
-        0,
-        "network: 3 runs are missing: reframe -c reframe_checks -r --system=local:default --mode=acceptance -n "
-        "'^b_eff%' -P b_eff.num_processes=2 --repeat=3\n",
+    command = (
+        "reframe -c reframe_checks -r --system=local:default --mode=acceptance -n '^b_eff%' -P b_eff.num_processes"
     )
+    assert (done.exit_code, done.stdout.splitlines()) == (
+        0,
+        [
+            f"network: 3 runs are missing: {command}=2 --repeat=3",
+            f"rack, blade: 3 runs are missing: {command}=1 --repeat=3",
+        ],
+    )
+    assert "a session for each command" in done.stderr and "its own --prefix and --report-file" in done.stderr
     assert run("accept", path).exit_code == 2  # no sessions
     assert not list(tmp_path.glob("*.html"))
 

@@ -171,7 +171,7 @@ def milder_contract(bag):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (altered_log, "the log was altered since the session"),
+        (altered_log, "the log was altered or replaced since the session"),
         (altered_log_and_session, "the signature of session.json by a@centre is not valid"),
         (signed_again, "the key that signed session.json is not one of those that the contract allows"),
         (signed_again_with_other_signers, "one of the two was altered"),
@@ -299,11 +299,11 @@ def test_a_reason_why_a_run_was_refused_is_compared(tmp_path):
     assert verified(tmp_path / "evidence.tar").exit_code == 1
 
     def milder(bag):
-        edit(bag / "data/result/a.json", b"the log was altered since the session", b"the operator stopped it")
+        edit(bag / "data/result/a.json", b"the log was altered or replaced", b"the operator stopped it")
 
     (tmp_path / "forged").mkdir()
     done = verified(changed(tmp_path, tmp_path / "forged", milder))
-    assert done.exit_code == 2 and "text is the log was altered since the session" in said(done)
+    assert done.exit_code == 2 and "text is the log was altered or replaced since the session" in said(done)
 
 
 def test_a_package_has_the_evidence_of_its_baseline(tmp_path):

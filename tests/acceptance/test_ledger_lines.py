@@ -179,7 +179,7 @@ NAME = "Session 1, begun 2026-12-01 08:30:05 UTC,"
 MISSING = f"{NAME} is missing: evaluate all sessions of the acceptance together."
 TWICE = f"{NAME} was run 2 times: begin each session with `coffeecup accept begin`."
 ABANDONED = f"{NAME} was declared abandoned (power failure), but here it is: the ledger is wrong."
-ALTERED = f"{NAME} was altered after the next one had begun: its SHA-256 was {FIRST}."
+ALTERED = f"{NAME} was altered or replaced after the next one had begun: its SHA-256 was {FIRST}."
 NEVER = "This acceptance was not begun with `coffeecup accept begin`: no run can be shown to belong to it."
 
 

@@ -139,6 +139,22 @@ def test_a_copy_is_evaluated_by_its_own_logs(tmp_path):
     assert evaluate(tmp_path, report)[1]["result"] == "pass"
 
 
+def test_a_log_that_a_later_session_replaced_is_not_said_to_be_altered(tmp_path):
+    """Both sessions had the same --prefix."""
+    path = write(tmp_path, refused_runs=0)
+    first = of_runs(tmp_path / "1", begin(path), 100)
+    before = sha256(tmp_path / "1" / "output" / "0" / "b_eff.jsonl")
+    second = of_runs(tmp_path / "2", begin(path, "--after", first), 110)
+    shutil.copytree(tmp_path / "2" / "output", tmp_path / "1" / "output", dirs_exist_ok=True)
+    _, result = evaluate(tmp_path, first, second)
+    [[why, *_]] = [entry["refusals"] for entry in result["clauses"][0]["runs"] if not entry["counts"]]
+    assert why["key"] == "altered"
+    assert why["text"] == (
+        "the log was altered or replaced since the session, for example by a later session with the same --prefix: its "
+        f"SHA-256 is now {sha256(tmp_path / '2' / 'output' / '0' / 'b_eff.jsonl')}, the session recorded {before}"
+    )
+
+
 @pytest.mark.parametrize("how", ["elsewhere", "link"])
 def test_a_log_outside_the_folder_of_its_session_is_named(tmp_path, how):
     path = write(tmp_path, refused_runs=0)
