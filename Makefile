@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target is a command that you could type. All output is in build/, output/ and .venv/.
-SESSION := output/$(shell date +%Y%m%dT%H%M%S)
+OUTPUT := $(or $(COFFEECUP_OUTPUT),output)
+SESSION := $(OUTPUT)/$(shell date +%Y%m%dT%H%M%S)
 REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
 CHECK := $(notdir $(patsubst %/main.c,%,$(lastword $(sort $(wildcard kernels/*/main.c)))))
 
@@ -12,8 +13,8 @@ run: setup      ## measure this machine, print the scores and write output/repor
 	@status=0; \
 	RFM_PERF_INFO_LEVEL=verbose .venv/bin/coffeecup watch $(SESSION)/stage -- $(REFRAME) -r --mode=scaling $(REFRAME_OPTIONS) \
 	    --prefix=$(SESSION) --report-file=$(SESSION)/session.json || status=$$?; \
-	.venv/bin/coffeecup score $(SESSION)/output --history $${RFM_SQLITE_DB_FILE:-output/results.db} || status=$$?; \
-	.venv/bin/coffeecup report $(SESSION)/output --session $(SESSION)/session.json -o output/report.html || status=$$?; \
+	.venv/bin/coffeecup score $(SESSION)/output --history $${RFM_SQLITE_DB_FILE:-$(OUTPUT)/results.db} || status=$$?; \
+	.venv/bin/coffeecup report $(SESSION)/output --session $(SESSION)/session.json -o $(OUTPUT)/report.html || status=$$?; \
 	exit $$status
 
 # The tests build the kernels several times (tests/conftest.py): each source is compiled once, if there is ccache.

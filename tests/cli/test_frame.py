@@ -86,6 +86,22 @@ def test_help_lists_every_target():
     assert re.findall(r"^make (\w+) +\S", listed, re.MULTILINE) == targets
 
 
+@pytest.mark.parametrize("named", [None, "/own/place"])
+def test_make_run_keeps_everything_in_one_folder(named):
+    """ReFrame has its results database there."""
+    clean = {
+        name: value for name, value in os.environ.items() if name not in ("COFFEECUP_OUTPUT", "RFM_SQLITE_DB_FILE")
+    }
+    clean |= {"COFFEECUP_OUTPUT": named} if named else {}
+    command = ["make", "--dry-run", "--old-file=setup", "run"]
+    printed = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=True).stdout
+    folder = named or "output"
+    assert f"${{RFM_SQLITE_DB_FILE:-{folder}/results.db}}" in printed and f" -o {folder}/report.html" in printed
+    session = rf"{folder}/\d{{8}}T\d{{6}}"
+    for words in (rf"watch {session}/stage ", rf"--prefix={session} ", rf"score {session}/output "):
+        assert re.search(words, printed)
+
+
 def test_readme_names_the_commands_that_are_there():
     readme = (ROOT / "README.md").read_text()
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
