@@ -45,18 +45,37 @@ def test_reframe_writes_into_the_users_own_place(tree, kernel_that, named):
         assert not list(user.iterdir())
 
 
+def set_up(folder, *goal, before=lambda: None):
+    """Runs setup in a tree that has nothing but what it needs."""
+    for name in ("pyproject.toml", "site_configs/local/setup", "site_configs/local/constraints.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    before()
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PIP_NO_INDEX": "1"}
+    command = [folder / "site_configs" / "local" / "setup", *goal]
+    return subprocess.run(command, env=clean, capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+
 @pytest.mark.parametrize("goal", [(), pytest.param(("prove",), marks=pytest.mark.prove)], ids=["run", "prove"])
 def test_setup_in_a_fresh_tree_creates_the_environment_or_fails(tmp_path, goal):
     """Without an index of packages, pip fails."""
-    for name in ("pyproject.toml", "site_configs/local/setup", "site_configs/local/constraints.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PIP_NO_INDEX": "1"}
-    command = [tmp_path / "site_configs" / "local" / "setup", *goal]
-    done = subprocess.run(command, env=clean, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = set_up(tmp_path, *goal)
     assert done.returncode != 0 and "creating the Python environment .venv" in done.stdout, done.stdout + done.stderr
     assert "No matching distribution found" in done.stderr
     assert not list((tmp_path / ".venv").glob("coffeecup-*"))
+
+
+def test_setup_in_a_tree_that_cannot_be_written_says_so_and_leaves_it_alone(tmp_path):
+    """It would try to remove each file of an environment that does not work here, and blame Python."""
+    with memory(tmp_path / "tree", "size=1m") as tree:
+        (tree / ".venv" / "bin").mkdir(parents=True)
+        (tree / ".venv" / "bin" / "python").touch()
+        done = set_up(tree, before=lambda: subprocess.run(["mount", "-o", "remount,ro", tree], check=True))
+        first, second = done.stderr.splitlines()
+        assert done.returncode == 1 and done.stdout == ""
+        missing = f"{tree}/.venv is missing or not up to date"
+        assert first == f"coffeecup: the Python environment {missing}, and you cannot write there"
+        assert second.startswith("coffeecup: ask the owner of this tree to run ")
 
 
 def test_new_site_outside_a_checkout_is_written_where_the_user_says(tree):
