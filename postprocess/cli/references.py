@@ -149,6 +149,10 @@ def proposed(values: "pd.DataFrame", terms) -> "tuple[pd.DataFrame, pd.DataFrame
     made = proposals.entries(values, terms)
     useless = made[made["lower"] <= -1]
     made = made.drop(useless.index)
+    if made.empty and len(useless):
+        raise typer.BadParameter(
+            "the sessions scatter so much that no value of any metric would fail: find the cause, or measure more"
+        )
     if made.empty:
         raise typer.BadParameter(
             f"no metric has {counted(terms.min_sessions, 'session')}, which a reference requires: measure more, or "
@@ -186,12 +190,12 @@ def file_exists(file: Path) -> bool:
         raise typer.BadParameter(f"--file: {printable(str(file))}: {error.strerror}") from None
 
 
-def loaded(file: Path, benchmark: str) -> dict:
-    """The content of a reference file. Raises BadParameter if it is not one."""
+def loaded(file: Path, benchmark: str, remedy: str = "") -> dict:
+    """The content of a reference file. Raises BadParameter, with the remedy, if it is not one of this benchmark."""
     from coffeecup.postprocess.references.files import ReferenceFileError, load
 
     with as_usage(ReferenceFileError):
-        return load(file, benchmark)
+        return load(file, benchmark, remedy)
 
 
 @exit_codes({0: "every metric has a reference, and every reference is used and can fail", 1: "a gap", 2: USAGE})
@@ -215,7 +219,7 @@ def check(
     from coffeecup.postprocess.references import gate
 
     _, table = selection.tables()
-    contents = {path.stem: loaded(path, path.stem) for path in files or []}
+    contents = {path.stem: loaded(path, path.stem, "; name the file after its benchmark") for path in files or []}
     if len(contents) < len(files or []):
         raise typer.BadParameter("--file: two files of the same name; check one after the other")
     gaps = {

@@ -99,9 +99,7 @@ class Selection:
             raise typer.BadParameter("there is no session in " + ", ".join(printable(str(p)) for p in self.sources))
         if not read:
             first, last = (day(session.begun) for session in (there[0], there[-1]))
-            raise typer.BadParameter(
-                f"no session is between --since and --until; there are sessions from {first} to {last}"
-            )
+            raise typer.BadParameter(f"no session began in the chosen time; there are sessions from {first} to {last}")
         return read
 
     def tables(self, systems: bool = False, entries: "Iterable[Entry]" = ()) -> "tuple[pd.DataFrame, pd.DataFrame]":

@@ -28,8 +28,8 @@ class ReferenceFileError(ValueError):
         super().__init__(printable(f"{path}: {problem}"))
 
 
-def load(path: Path, benchmark: str) -> dict:
-    """The content of a reference file. Raises ReferenceFileError."""
+def load(path: Path, benchmark: str, remedy: str = "") -> dict:
+    """The content of a reference file. Raises ReferenceFileError, with the remedy if it is of another benchmark."""
     try:
         content, _ = trees.read(path, LARGEST)
     except trees.TreeError as error:
@@ -40,7 +40,7 @@ def load(path: Path, benchmark: str) -> dict:
         or not isinstance(content.get("_meta"), dict)
     ):
         raise ReferenceFileError(
-            path, f"not a reference file of {benchmark}: the entry {benchmark} or _meta is missing"
+            path, f"not a reference file of {benchmark}: the entry {benchmark} or _meta is missing{remedy}"
         )
     index = content[benchmark].get("$index")
     own, named = benchmark in benchmarks(), isinstance(index, list) and all(isinstance(name, str) for name in index)

@@ -97,7 +97,9 @@ def limit(one: Proposal, plan: Plan) -> str:
             "good machines scatter more than its `variation` or `every_run` allows, more often than the supplier's "
             "risk: no number of runs and no guard band helps. Allow more scatter, or repair its cause."
         )
-    with_most = f"{counted(plan.wanted.most_runs, 'run')} tell a machine {affordable:.2g} % below from a good one"
+    most = plan.wanted.most_runs
+    tell = f"{counted(most, 'run')} {'tells' if most == 1 else 'tell'}"
+    with_most = f"{tell} a machine {affordable:.2g} % below from a good one"
     if more <= plan.wanted.below:
         return f"{with_most}: allow more runs (--most-runs), or a larger difference (--below)."
     return (

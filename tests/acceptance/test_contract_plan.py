@@ -267,7 +267,8 @@ def test_unreachable_risks_exit_with_1_and_say_why(tmp_path):
     assert done.exit_code == 1
     content = json.loads(done.stdout)
     assert content["proposed"] is content["clauses"][0]["proposed"] is None
-    assert "no price reaches 5 %" in content["limits"][0]
+    assert content["limits"][0].startswith("network: 5 runs tell a") and "no price reaches 5 %" in content["limits"][0]
+    assert "network: 1 run tells a machine" in said(run("accept", "plan", path, "--scatter", "5", "--most-runs", "1"))
 
 
 @pytest.mark.parametrize(("name", "command"), [("risk", "risk"), ("contract-plan", "plan")])

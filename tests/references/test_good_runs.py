@@ -147,3 +147,7 @@ def test_gate_names_references_that_cannot_fail(tmp_path):
     entry["b_eff"][1] = -0.2
     file.write_text(yaml.safe_dump({"_meta": {}, "b_eff": content}))
     assert run("references", "check", stored, "--file", file).exit_code == 0
+    file.rename(tmp_path / "my.yaml")
+    done = run("references", "check", stored, "--file", tmp_path / "my.yaml")
+    assert done.exit_code == 2 and "not a reference file of my: " in said(done)
+    assert "name the file after its benchmark" in said(done)

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 import yaml
+from commands import said
 from sessions_made import case, database, each_night, night, nights, session, values_of
 from test_references import at_least, propose, proposed
 
@@ -100,6 +101,12 @@ def test_a_simulated_session_gives_a_reference_within_one_percent(tmp_path):
     done = propose(stored, file, "--write")
     assert done.exit_code == 0, done.output
     assert yaml.safe_load(file.read_text())["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.01, 0.01, "MByte/s"]
+
+
+def test_sessions_that_scatter_too_much_for_any_reference_are_not_said_to_be_too_few(tmp_path):
+    """The night with 1 falls short by 99, where the others reach the floor of 5: the bound is 99 * 99 / 5 below 100."""
+    done = propose(database(tmp_path / "r.db", nights([100.0] * 9 + [1.0])), tmp_path / "b_eff.yaml")
+    assert done.exit_code == 2 and "scatter so much that no value of any metric would fail" in said(done)
 
 
 def test_a_law_of_another_metric_keeps_the_earlier_one(tmp_path):

@@ -227,6 +227,7 @@ def test_propose_shows_everything_and_writes_by_order_alone(sessions, tmp_path):
         (["--benchmark", "b_eff", "--xfail", "HPC-17"], "expected METRIC=..."),
         (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no reference was proposed for: latency"),
         (["--benchmark", "b_eff", "--settings", "--quick"], "no session has '--quick'"),
+        (["--benchmark", "b_eff", "--valid-from", "2027-01-01"], "no session began in the chosen time; there are"),
     ],
 )
 def test_what_gives_no_references_is_said(sessions, tmp_path, options, complaint):
