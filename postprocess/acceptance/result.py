@@ -27,8 +27,8 @@ from coffeecup.postprocess.show.words import counted
 UNSIGNED = "The evidence is unsigned, because the contract names no signers: whoever has its files can replace them."
 OUTSIDE = "Read from outside the folder of the session: "
 TOO_MANY = (
-    "they may have been slow ones. Name only sessions of this acceptance; if that does not help, find the causes and "
-    "begin a new acceptance, whose contract may allow more (refused_runs)."
+    "what does not count may have been slow. Name only sessions of this acceptance; if that does not help, find the "
+    "causes and begin a new acceptance, whose contract may allow more (refused_runs)."
 )
 
 

@@ -53,8 +53,8 @@ def verify(file: Path, signers: Path) -> Signature:
     verified = keygen("verify", *options, content=file.read_bytes())
     if verified.returncode:
         reason = (verified.stderr.decode(errors="replace").strip().splitlines() or [""])[-1].rpartition(": ")[2]
-        changed = "the file was altered or replaced"
-        reason = changed if reason == "incorrect signature" else reason or "no reason was given"
+        other = "another content was signed"
+        reason = other if reason == "incorrect signature" else reason or "no reason was given"
         return Signature(None, f"the signature of {file.name} by {signer} is not valid: {reason}")
     return Signature(signer)
 

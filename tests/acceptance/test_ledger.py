@@ -207,7 +207,7 @@ def test_signed_sessions_count_and_the_page_names_the_signer(signed, tmp_path):
     [
         ("unsigned", "session.json is not signed"),
         ("supplier", "the key that signed session.json is not one of those that the contract allows"),
-        ("altered", "session.json by acceptance@centre is not valid: the file was altered or replaced"),
+        ("altered", "session.json by acceptance@centre is not valid: another content was signed"),
         ("other namespace", "by acceptance@centre is not valid: namespace does not match"),
     ],
 )
