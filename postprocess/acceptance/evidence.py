@@ -188,7 +188,7 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
         yield Refusal("missing", f"its log {row.log} is missing: keep the logs with the sessions")
     elif row.log_sha256 and now != row.log_sha256:
         yield Refusal(
-            "altered",
+            "other_log",
             "the log was altered or replaced since the session, for example by a later session with the same --prefix: "
             f"its SHA-256 is now {now}, the session recorded {row.log_sha256}",
         )

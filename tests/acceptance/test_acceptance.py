@@ -90,10 +90,10 @@ def test_altered_truncated_and_foreign_logs_are_refused_and_told_apart(judged, s
     runs = judged[1]["median at its floor"]["runs"]
     assert len(runs) == 6 and sum(run["counts"] for run in runs) == 3
     told = {tuple(refusal["key"] for refusal in run["refusals"]): run for run in runs if not run["counts"]}
-    assert set(told) == {("kernel_version",), ("altered", "differs"), ("altered", "incomplete")}
+    assert set(told) == {("kernel_version",), ("other_log", "differs"), ("other_log", "incomplete")}
     assert round(told["kernel_version",]["value"]) == 2000
     assert "0.0.9" in told["kernel_version",]["refusals"][0]["text"]
-    altered, truncated = told["altered", "differs"], told["altered", "incomplete"]
+    altered, truncated = told["other_log", "differs"], told["other_log", "incomplete"]
     now = Path(altered["log"]).read_bytes()
     assert altered["sha256_now"] == sha256(now)
     line = now.index(b'"ring-1", "method": "sendrecv", "message_bytes": 8388608')

@@ -173,7 +173,7 @@ def test_no_field_can_be_left_out_added_or_of_another_type(schema, results):
 
 
 CLAUSE, RUN = ("clauses", 0), ("clauses", 0, "runs", 0)
-WHY = [{"key": "altered", "text": "the log was altered"}]
+WHY = [{"key": "other_log", "text": "the log was altered"}]
 
 
 @pytest.mark.parametrize(

@@ -78,14 +78,14 @@ def test_too_few_runs_prove_nothing_and_the_sentence_counts_them():
     assert (verdict(CLAUSE).outcome, verdict(CLAUSE).sentence) == ("not proven", "no session contains such a run.")
     one = verdict(CLAUSE, run())
     assert (one.outcome, one.value, one.sentence) == ("not proven", None, "1 run of 2 counted.")
-    refused = verdict(CLAUSE, run(), run(refusals=(Refusal("altered", "altered"),)), run(None))
+    refused = verdict(CLAUSE, run(), run(refusals=(Refusal("other_log", "altered"),)), run(None))
     assert refused.sentence == "1 run of 2 counted, 2 runs refused."
     assert [entry.counts for entry in refused.runs] == [True, False, False]
     assert refused.counting == [refused.runs[0]]
 
 
 def test_a_refused_run_does_not_enter_the_statistic():
-    found = verdict(CLAUSE, run(1100.0), run(1.0, refusals=(Refusal("altered", "altered"),)), run(1300.0))
+    found = verdict(CLAUSE, run(1100.0), run(1.0, refusals=(Refusal("other_log", "altered"),)), run(1300.0))
     assert (found.outcome, found.value) == ("pass", 1200)
     assert found.sentence.endswith("2 runs counted, from 1100 to 1300; 1 run refused.")
 

@@ -149,7 +149,7 @@ def test_a_log_that_a_later_session_replaced_is_not_said_to_be_altered(tmp_path)
     shutil.copytree(tmp_path / "2" / "output", tmp_path / "1" / "output", dirs_exist_ok=True)
     _, result = evaluate(tmp_path, first, second)
     [[why, *_]] = [entry["refusals"] for entry in result["clauses"][0]["runs"] if not entry["counts"]]
-    assert why["key"] == "altered"
+    assert why["key"] == "other_log"
     assert why["text"] == (
         "the log was altered or replaced since the session, for example by a later session with the same --prefix: its "
         f"SHA-256 is now {sha256(tmp_path / '2' / 'output' / '0' / 'b_eff.jsonl')}, the session recorded {before}"
