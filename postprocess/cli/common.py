@@ -51,7 +51,8 @@ def as_usage(*errors: type[Exception]) -> Iterator[None]:
     try:
         yield
     except errors as error:
-        raise typer.BadParameter(printable(str(error))) from None
+        of_file = isinstance(error, OSError) and error.filename
+        raise typer.BadParameter(printable(f"{error.filename}: {error.strerror}" if of_file else str(error))) from None
 
 
 class WithoutEmptyArguments(typer.core.TyperGroup):

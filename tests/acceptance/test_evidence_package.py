@@ -66,6 +66,12 @@ def test_a_package_is_verified_without_the_files_of_the_site(packed):
     assert "The software bill was not compared" in said(done)
 
 
+def test_a_package_that_is_not_there_is_named(tmp_path):
+    done = verified(tmp_path / "none.tar")
+    assert done.exit_code == 2 and f"{tmp_path}/none.tar: No such file or directory" in said(done)
+    assert "Errno" not in said(done)
+
+
 def test_sha256sum_verifies_the_files_of_a_package(packed, tmp_path):
     """As any reader of BagIt does: both manifests have the form of sha256sum."""
     with tarfile.open(packed / "evidence.tar") as archive:
