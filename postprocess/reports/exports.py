@@ -10,6 +10,7 @@ import pandas as pd
 from coffeecup.postprocess.history.cases import FAILURES
 from coffeecup.postprocess.history.completeness import INCOMPLETE, NOT_RUN, sessions_of
 from coffeecup.postprocess.history.events import Event
+from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.reports.changes import gap, metrics_of, sentence, verdict
 from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import printable, unit_word
@@ -94,6 +95,7 @@ def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event],
     and bounds, and 1 if it fails, has no value or is worse than before; and of every test of a table of completeness,
     for how many sessions it has had no value; and of every event that is not over, whether it alarms, and the slow
     nodes that explain it; and the counts of a table of history.nodes.hangs."""
+    worse = {tuple(one.series.values()) for event in found for one in event.findings if one.alarms and not one.accepted}
     families = {
         "coffeecup_result": ("Value of the last session, in the unit of the label.", standing["last"]),
         "coffeecup_level": ("Median of the sessions since the last change.", standing["median"]),
@@ -106,7 +108,7 @@ def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event],
         ),
         "coffeecup_regression": (
             "1 if the level got worse, or may have, and has not recovered.",
-            standing["trend"].str.startswith("worse").astype(float),
+            pd.Series([float(key in worse) for key in map(tuple, standing[SERIES].to_numpy().tolist())]),
         ),
         "coffeecup_session_seconds": (
             "When the last session began, in seconds since 1970.",

@@ -232,6 +232,20 @@ def test_openmetrics_tell_the_last_sessions(stored, tmp_path):
     assert sum(line.endswith(" 1.0") for line in failed) == 6, "the latencies"
 
 
+@pytest.mark.parametrize(("then", "regression"), [([750.0], "1.0"), ([1000.0], "0.0"), ([], "1.0")])
+def test_a_regression_stays_one_until_it_has_recovered(tmp_path, then, regression):
+    """A loss of 30 %, after which the metric gains a little, recovers, or has no value because its test fails."""
+    levels = enumerate([1000.0, 700.0, *then])
+    made = nights([value for seed, level in levels for value in steady(12, level, 0.005, seed)])
+    if not then:
+        made.append(session([case({}, result="fail", fail_reason="no space")], night(len(made))))
+    stored = database(tmp_path / "results.db", made)
+    assert run("export", stored, "--openmetrics", tmp_path / "metrics.txt").exit_code == 0
+    lines = (tmp_path / "metrics.txt").read_text().splitlines()
+    [sample] = [line for line in lines if line.startswith("coffeecup_regression{")]
+    assert sample.endswith(f" {regression}")
+
+
 def test_regression_is_a_failure_in_junit(stored, tmp_path):
     """Both systems lost a fifth of all but the latencies: two events. Only on `b`, a metric alone tells which."""
     done = run("export", stored, "--junit", tmp_path / "junit.xml")
