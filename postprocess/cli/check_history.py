@@ -17,6 +17,8 @@ from coffeecup.postprocess.show.words import counted, digits, printable, unit_wo
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coffeecup.postprocess.history.change_points import Site
+
 SUSPECTED = ("unit", "session", "session_time", "value", "level", "relative", "name", "confirmation", "again")
 Expected = Annotated[
     Path | None,
@@ -116,7 +118,7 @@ def check_history(
         told = (missing[:0], old, []) if notify else (missing, old, found)
         text = notification(selection, acknowledged, cases, missing, found) if notify else []
         text += [*findings(*told, suspected, losses), *remarks]
-        typer.echo("\n".join([*text, summary(cases, values, found, len(tests), len(missing), confirmed)]))
+        typer.echo("\n".join([*text, summary(cases, values, site, found, len(tests), len(missing), confirmed)]))
     alarms = any(one.alarms and (one.state == NEW or not new) for one in found)
     raise typer.Exit(1 if len(missing) or len(old) or alarms or confirmed else 0)
 
@@ -207,15 +209,15 @@ def alarming(row: dict) -> bool:
 
 
 def summary(
-    cases: "pd.DataFrame", values: "pd.DataFrame", found: list, tests: int, missing: int, confirmed: int
+    cases: "pd.DataFrame", values: "pd.DataFrame", site: "Site", found: list, tests: int, missing: int, confirmed: int
 ) -> str:
     """The last line of the output: what was read and how many regressions were found."""
     from coffeecup.postprocess.history.events import UNKNOWN
     from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
     from coffeecup.postprocess.history.table import SERIES
 
-    sessions = values.groupby(SERIES, observed=True).size()
-    short = int((sessions < SESSIONS_BEFORE + SESSIONS_AFTER).sum())
+    series = len(values[SERIES].drop_duplicates())
+    short = series - len(site.levels)
     not_judged = (
         f"; {short} of them not judged, with fewer than {SESSIONS_BEFORE + SESSIONS_AFTER} sessions" if short else ""
     )
@@ -223,7 +225,7 @@ def summary(
     alarms, known = sum(event.alarms for event in found) - unknown, sum(bool(event.acknowledged) for event in found)
     return (
         f"{counted(cases['session'].nunique(), 'session')}, {counted(tests, 'test')}, {missing} of them without a "
-        f"value; {counted(len(sessions), 'metric')} over time{not_judged}: {counted(alarms, 'regression')} that "
+        f"value; {counted(series, 'metric')} over time{not_judged}: {counted(alarms, 'regression')} that "
         f"{'has' if alarms == 1 else 'have'} not recovered"
         + (f", {counted(unknown, 'change')} of unknown direction" if unknown else "")
         + (f", {confirmed} confirmed by reruns or without a value in them" if confirmed else "")

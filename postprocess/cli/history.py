@@ -136,12 +136,13 @@ def overview(values: "pd.DataFrame", found: list, losses: dict) -> list[str]:
     """A line per series, the circumstances and the events under them."""
     import pandas as pd
 
+    from coffeecup.postprocess.history.comparable import same_units
     from coffeecup.postprocess.history.table import SERIES
     from coffeecup.postprocess.reports.changes import lines, loss, place
 
     text = []
-    for key, series in values.groupby(SERIES, sort=False, observed=True):
-        last, unit = series.iloc[-1], unit_word(series["unit"].iloc[0])
+    for key, series in same_units(values).groupby(SERIES, sort=False, observed=True):
+        last, unit = series.iloc[-1], unit_word(series["unit"].iloc[-1])
         reference = "no reference" if pd.isna(last["reference"]) else f"reference {digits(last['reference'])}"
         text.append(
             f"{place(last[SERIES].to_dict())}: {counted(len(series), 'session')}, last {digits(last['value'])} "

@@ -16,6 +16,14 @@ def same_unit(series: pd.DataFrame) -> pd.DataFrame:
     return series.iloc[other[-1] + 1 :] if len(other) else series
 
 
+def same_units(values: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table of session_values since the unit of their series last changed."""
+    series = values.groupby(SERIES, sort=False, observed=True)
+    if (series["unit"].transform("nunique") <= 1).all():
+        return values
+    return pd.concat([same_unit(rows) for _, rows in series])
+
+
 def changed_units(values: pd.DataFrame) -> list[dict]:
     """The series whose unit changed: the columns of SERIES, `was`, `unit`, and `since` when."""
     rows, units = [], values.groupby(SERIES, observed=True)["unit"]

@@ -11,6 +11,7 @@ import pandas as pd
 
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.circumstances import circumstances
+from coffeecup.postprocess.history.comparable import same_units
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, VERMILION, Figure
@@ -23,8 +24,8 @@ WITHOUT_SIZE = [name for name in SERIES if name not in ("processes", "node")]
 
 def trends(values: pd.DataFrame, found: list[Finding]) -> Iterator[Figure]:
     """A figure per metric and place with all its nodes, up to PANELS sizes in each, from a table of
-    change_points.session_values."""
-    for number, (_, alike) in enumerate(values.groupby(WITHOUT_SIZE, sort=False, observed=True), 1):
+    change_points.session_values; of series whose unit changed, the sessions since then."""
+    for number, (_, alike) in enumerate(same_units(values).groupby(WITHOUT_SIZE, sort=False, observed=True), 1):
         sizes = sorted(alike["processes"].unique())
         for start in range(0, len(sizes), PANELS):
             chosen = sizes[start : start + PANELS]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import Finding, relative
-from coffeecup.postprocess.history.comparable import same_unit, without_hosts
+from coffeecup.postprocess.history.comparable import same_unit, same_units, without_hosts
 from coffeecup.postprocess.history.completeness import TEST, missed, of_each_test, places_of, with_names
 from coffeecup.postprocess.history.looks import CANDIDATE, SESSIONS_AFTER, SESSIONS_BEFORE, look
 from coffeecup.postprocess.history.site_files import Entry
@@ -33,12 +33,12 @@ def standing(
     detectable: Mapping[tuple, float] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """A row per series of a table of session_values: the columns of SERIES; `last` with its `time` and `verdict`
-    against `reference`, `lower`, `upper`; `median` of the sessions since the last change of level with the interval
-    `low`, `high` and its `confidence`; `sessions` of these; `trend` in words; the loss that is `detectable`
-    (power.detectable), NaN if unknown. The case_table of the same sessions tells
+    against `reference`, `lower`, `upper`; `median` of the sessions since the last change of level, or of the unit,
+    without episodes, with the interval `low`, `high` and its `confidence`; `sessions` of these; `trend` in words; the
+    loss that is `detectable` (power.detectable), NaN if unknown. The case_table of the same sessions tells
     which of them have no value: a series that stopped, but not in maintenance, has no verdict and no trend."""
     changed = {}
-    for finding in (one for one in found if not one.episode):
+    for finding in found:
         changed.setdefault(tuple(finding.series.values()), []).append(finding)
     tests = {key: (one[1], *outcomes(*one)) for key, one in of_each_test(cases, entries).items()}
     named, rows = with_names(values), []
@@ -46,7 +46,7 @@ def standing(
     last_of = {tuple(last[name] for name in SERIES): last for last in ends}
     for key, series in named.groupby(SERIES, sort=False, observed=True):
         last = last_of[key]
-        row = of_series(series, last, changed.get(key, [])) | {"detectable": detectable.get(key, np.nan)}
+        row = of_series(same_unit(series), last, changed.get(key, [])) | {"detectable": detectable.get(key, np.nan)}
         rows.append(row | stopped(series, *tests[tuple(last[name] for name in TEST)]))
     table = pd.DataFrame(rows, columns=COLUMNS)
     return (
@@ -65,7 +65,10 @@ def ranks(table: pd.DataFrame) -> list[int]:
 
 
 def of_series(series: pd.DataFrame, last: dict, found: list[Finding]) -> dict:
-    level = series["value"].to_numpy()[found[-1].change.index if found else 0 :]
+    of_level = np.ones(len(series), dtype=bool)
+    for change in (one.change for one in found):
+        of_level[slice(change.index, change.until) if change.until else slice(change.index)] = False
+    level = series["value"].to_numpy()[of_level]
     low, high, confidence = interval(level)
     return {name: last[name] for name in FROM_LAST} | {
         "time": last["session_time"],
@@ -76,7 +79,7 @@ def of_series(series: pd.DataFrame, last: dict, found: list[Finding]) -> dict:
         "high": high,
         "confidence": confidence,
         "sessions": len(level),
-        "trend": trend(series, found),
+        "trend": trend(series, [one for one in found if not one.episode]),
     }
 
 
@@ -125,7 +128,6 @@ def trend(series: pd.DataFrame, found: list[Finding]) -> str:
 def undecided(series: pd.DataFrame) -> str:
     """What a reader sees in a series in which nothing was found: a step by VISIBLE or more, with a deviate above
     looks.CANDIDATE, that more sessions may confirm; empty if there is none."""
-    series = same_unit(series)
     values = without_hosts(series["value"].to_numpy(), series["hosts"].to_numpy())
     first, last = np.median(values[:SESSIONS_BEFORE]), np.median(values[-SESSIONS_AFTER:])
     if len(values) < SESSIONS_BEFORE + SESSIONS_AFTER or abs(last - first) < VISIBLE * abs(first):
@@ -144,7 +146,7 @@ def headlines(table: pd.DataFrame) -> pd.DataFrame:
 def newest(values: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """The headlines of the newest session: their rows of session_values, with the median of the `earlier` sessions,
     NaN without any, and their number `sessions`. `table` is the standing of the values."""
-    of_headlines = values.merge(headlines(table)[SERIES], on=SERIES)
+    of_headlines = same_units(values).merge(headlines(table)[SERIES], on=SERIES)
     is_newest = of_headlines["session"].isin(values.nlargest(1, "session_time")["session"])
     before = of_headlines[~is_newest].groupby(SERIES)["value"].agg(earlier="median", sessions="size").reset_index()
     joined = of_headlines[is_newest].merge(before, on=SERIES, how="left")

@@ -20,6 +20,7 @@ from coffeecup import __version__
 from coffeecup.postprocess.benchmarks.registry import reasons
 from coffeecup.postprocess.history import node_figures
 from coffeecup.postprocess.history.change_points import Finding
+from coffeecup.postprocess.history.comparable import same_units
 from coffeecup.postprocess.history.completeness import without_value
 from coffeecup.postprocess.history.events import Event
 from coffeecup.postprocess.history.figures import WITHOUT_SIZE, trends
@@ -121,7 +122,7 @@ def site_page(
     front = headlines(table)
     shown = first_to_see(front, findings)
     over_sizes = scaling(table).merge(shown)
-    chosen = values.merge(front[SERIES], on=SERIES)
+    chosen = same_units(values).merge(front[SERIES], on=SERIES)
     front = front.assign(sparkline=sparklines(chosen, front))
     chosen = chosen.merge(shown)
     parts = [part(name, table, chosen, over_sizes, findings) for name in table["benchmark"].unique()]

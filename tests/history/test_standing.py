@@ -2,13 +2,15 @@
 """Thresholds of the history from both sides, with literals: intervals, verdicts, trends, changes of level and
 suspicions."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 from scipy import stats
-from sessions_made import case, database, each_night, night, nights, session, table_of, values_of
+from sessions_made import case, database, each_night, night, nights, session, steady, table_of, values_of
 from test_history import HIGHER
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
@@ -26,6 +28,7 @@ from coffeecup.postprocess.history.change_points import (
     site_of,
 )
 from coffeecup.postprocess.history.comparable import changed_units, same_unit
+from coffeecup.postprocess.history.figures import trends
 from coffeecup.postprocess.history.levels import Shift
 from coffeecup.postprocess.history.standing import newest, scaling, standing, trend, verdict
 from coffeecup.postprocess.history.suspicions import suspicions
@@ -89,12 +92,6 @@ def test_a_step_that_a_reader_sees_is_not_steady(loss, spread, words):
     assert trend(series_of(measured), []) == words
 
 
-def test_another_unit_is_no_step():
-    series = series_of([1000.0] * 12 + [1.0] * 12)
-    series.loc[12:, "unit"] = "GByte/s"
-    assert trend(series, []) == "steady"
-
-
 @pytest.mark.parametrize(
     ("alarms", "recovered", "words"),
     [
@@ -109,11 +106,11 @@ def test_the_trend_names_the_last_change(alarms, recovered, words):
     assert trend(pd.DataFrame(index=range(20)), [SimpleNamespace(), SimpleNamespace(**found)]) == words
 
 
-def standing_of(tmp_path, sessions):
-    """The values of made sessions and where they stand."""
+def standing_of(tmp_path, sessions, found=lambda values: []):
+    """The values of made sessions and where they stand with the changes that are `found` in them."""
     reports = read_reports([database(tmp_path / "results.db", sessions)])
     values = session_values(history_table(reports))
-    return values, standing(values, [], case_table(reports))
+    return values, standing(values, found(values), case_table(reports))
 
 
 def test_the_last_value_is_judged_and_the_level_is_that_of_all_sessions(tmp_path):
@@ -122,6 +119,55 @@ def test_the_last_value_is_judged_and_the_level_is_that_of_all_sessions(tmp_path
     [row] = standing_of(tmp_path, made)[1].itertuples()
     assert (row.last, row.time, row.verdict) == (700, night(3), "fail")
     assert (row.median, row.sessions, row.trend) == (1005, 4, "too few sessions")
+
+
+UNITS = ((1000.0, 12, "MByte/s"), (2.0, 12, "GByte/s"), (1.0, 12, "GByte/s"))  # level, sessions, unit
+SHORT = (UNITS[0], (1.0, 4, "GByte/s"))
+
+
+def units_changed(parts):
+    made, first = [], 0
+    for usual, count, unit in parts:
+        made += nights([usual * (1 + 0.001 * (number % 4)) for number in range(count)], unit=unit, first=first)
+        first += count
+    return made
+
+
+@pytest.mark.parametrize(
+    ("parts", "level", "low", "high", "sessions", "words"),
+    [
+        (UNITS, 1.0015, 1.0, 1.003, 12, "worse since 2026-01-25: -50.0%"),
+        (UNITS[:2], 2.003, 2.0, 2.006, 12, "steady"),
+        (SHORT, 1.0015, 1.0, 1.003, 4, "too few sessions"),
+    ],
+)
+def test_sessions_in_another_unit_enter_no_level(tmp_path, parts, level, low, high, sessions, words):
+    [row] = standing_of(tmp_path, units_changed(parts), findings)[1].itertuples()
+    assert (row.median, row.low, row.high) == pytest.approx((level, low, high))
+    assert (row.unit, row.sessions, row.trend) == ("GByte/s", sessions, words)
+
+
+def test_values_in_another_unit_are_in_no_text_and_no_figure(tmp_path):
+    made = units_changed(SHORT)
+    values, table = standing_of(tmp_path, made)
+    assert newest(values, table)[["earlier", "sessions"]].to_numpy().tolist() == [[pytest.approx(1.001), 3]]
+    [figure] = trends(values, [])
+    assert list(figure.data["unit"]) == ["GByte/s"] * 4 and "median 1.002 GByte/s" in figure.description
+    stored = database(tmp_path / "again.db", made)
+    assert "1 metric over time; 1 of them not judged" in run("check-history", stored).stdout
+    assert run("site", "report", stored, "-o", tmp_path / "site.html").exit_code == 0
+    [sparkline] = re.findall(r'<polyline points="(.*?)"', (tmp_path / "site.html").read_text())
+    assert len(sparkline.split()) == 4
+    text = run("history", stored).stdout
+    assert "4 sessions, last 1.003 GByte/s, median 1.002, 1 to 1.003, no reference" in text
+
+
+def test_an_episode_enters_no_level(tmp_path):
+    """Five low sessions of 30."""
+    usual = steady(25, spread=0.01)
+    made = nights([*usual[:20], *steady(5, 700.0, 0.01), *usual[20:]])
+    [row] = standing_of(tmp_path, made, findings)[1].itertuples()
+    assert (row.median, row.sessions, row.trend) == (np.median(usual), 25, "steady")
 
 
 def test_the_metrics_of_a_test_stand_in_the_order_of_its_benchmark(tmp_path):
