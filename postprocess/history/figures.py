@@ -2,7 +2,6 @@
 """Figures of the history: each metric over time, a panel per size, with references, bounds, changes, and what else
 changed at the same time."""
 
-import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -15,7 +14,7 @@ from coffeecup.postprocess.history.comparable import same_units
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, VERMILION, Figure
-from coffeecup.postprocess.show.words import counted, digits, named, unit_word
+from coffeecup.postprocess.show.words import counted, digits, file_word, named, unit_word
 
 PANELS = 4
 DAY = pd.Timedelta(days=1)
@@ -67,7 +66,7 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
         f", {first['file_system']}" if first["file_system"] else ""
     )
     return Figure(
-        name=re.sub(r"[^\w.-]+", "_", f"{number}-{first['benchmark']}-{first['metric']}"),
+        name=file_word(f"{number}-{first['benchmark']}-{first['metric']}"),
         title=f"{named(first['benchmark'], first['metric'])} on {where} over time",
         description=f"{first['metric']} over the sessions{with_options}. The vertical axis shows the range of the "
         "values and need not begin at 0. " + "; ".join(sizes) + ".",

@@ -8,7 +8,7 @@ from matplotlib.ticker import PercentFormatter
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLACK, GREY, Figure
-from coffeecup.postprocess.show.words import counted, digits, named
+from coffeecup.postprocess.show.words import counted, digits, file_word, named
 from coffeecup.postprocess.statistics.medians import CONFIDENCE
 
 
@@ -62,7 +62,7 @@ def scaling(table: pd.DataFrame) -> Figure:
         share.yaxis.set_major_formatter(PercentFormatter(1))
         drawn.legend(*rate.get_legend_handles_labels(), loc="outside lower center", ncols=1, labelcolor=BLACK)
     return Figure(
-        name=f"{first['benchmark']}-scaling",
+        name=file_word(f"{first['benchmark']}-scaling"),
         title=f"{named(first['benchmark'], first['metric'])} over the number of processes",
         description=(
             "Median of the sessions, from six on with its interval of 95 %, and the bandwidth of a process over that "

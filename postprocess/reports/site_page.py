@@ -33,6 +33,7 @@ from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.reports import changes, morning, site_figures
 from coffeecup.postprocess.show.html import environment
 from coffeecup.postprocess.show.plots import Figure
+from coffeecup.postprocess.show.words import file_word
 
 MOST_TRENDS = 24  # metrics and places whose trend is drawn, so that a browser shows a large site at once
 SPARKS = 60
@@ -270,4 +271,4 @@ def tables(page: SitePage) -> dict[str, pd.DataFrame]:
         "site-nodes": page.nodes,
         "site-servers": page.servers,
     }
-    return named | {f"site-{part.benchmark}-metrics": part.table for part in page.parts}
+    return named | {f"site-{file_word(part.benchmark)}-metrics": part.table for part in page.parts}

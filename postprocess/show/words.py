@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers as text for people, in the same way everywhere."""
 
+import re
+
 NARROW_SPACE = "\u202f"
 
 
@@ -48,6 +50,11 @@ def named(benchmark: str, metric: str) -> str:
 def printable(text: str) -> str:
     """One line that is safe on any terminal: characters that are not printable are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def file_word(text: str) -> str:
+    """A text as a part of the name of a file in a given folder, and of an id on a page."""
+    return re.sub(r"[^\w.-]+", "_", text)
 
 
 def unit_word(unit: str) -> str:

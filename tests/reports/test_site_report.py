@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import other_suite
 import pandas as pd
 import pytest
 from commands import run
@@ -151,6 +152,21 @@ def test_a_browser_shows_the_page_without_complaint_or_request(written, tmp_path
     dom, console, net = browse(written / "site.html", tmp_path, "--dump-dom")
     assert console == [] and dom.count("<svg") == (written / "site.html").read_text().count("<svg") >= 4
     assert not re.findall(r'"url":"https?://(?!\w*\.?google)', net)
+
+
+def test_a_hostile_test_writes_no_file_outside_the_folder_of_figures(tmp_path):
+    name = "/../../../outside"
+    cases = [other_suite.case({"rate": (rate, "MByte/s")}, test=name, num_tasks=rate) for rate in (2, 4)]
+    stored = database(tmp_path / "results.db", other_suite.nights(cases, cases))
+    folder = tmp_path / "deep" / "figures"
+    page = tmp_path / "deep" / "page" / "site.html"
+    done = run("site", "report", stored, "-o", page, "--figures", folder)
+    assert done.exit_code == 0, done.output
+    written = list(tmp_path.rglob("*outside*"))
+    assert {path.parent for path in written} == {folder}
+    assert {path.suffix for path in written} == {".png", ".svg", ".csv"}
+    names = {path.name for path in written}
+    assert {"site-_.._.._.._outside-scaling.csv", "site-_.._.._.._outside-metrics.csv"} <= names
 
 
 def test_hostile_names_stay_text(tmp_path):
