@@ -38,7 +38,7 @@ REPORTED = frozenset(
     (
         "build_jobid build_stderr build_stdout environ fail_phase fail_reason fail_severe filename fixture "
         "job_completion_time job_completion_time_unix job_stderr job_stdout outputdir partition result run_index "
-        "scheduler session_uuid uuid"
+        "scheduler session_uuid uuid time_compile time_performance time_run time_sanity time_setup time_total"
     ).split()
 )
 GIVEN = "given"  # the file system of a run with an explicit directory

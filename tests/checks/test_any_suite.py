@@ -276,6 +276,8 @@ def test_real_session_is_compared_with_references_from_its_like(reframe, suite, 
     table = history_table(read_reports([report]))
     assert set(table["node"]) == {table["hosts"].iloc[0]} != {""}
     assert set(table["outcome"]) == {"pass"} and set(table["reference"]) >= {128.0}
+    facts = [set(json.loads(text)) for text in table["facts"]]
+    assert facts == [{"executable", "options", "rate"}] * len(table), "ReFrame's own times explain nothing"
 
     slow = real("-S", "scratch.rate=10M")
     assert slow.returncode == 1 and {case["fail_phase"] for case in slow.cases} == {"performance"}
