@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from coffeecup.postprocess.history.events import Event
 
 GROWTH, LEAST_GROWTH = 0.25, 0.02  # by which an accepted change may be larger: a fraction of its size, or of the level
-UNUSED = {"acknowledged": ("--direction", "--begin", "--end", "--where"), "expected": ("--event",)}
-UNUSED |= {"accepted": (*UNUSED["acknowledged"], "--at-most"), "maintenance": ("--event",)}
+OF_TIMES = ("--direction", "--at-most", "--begin", "--end", "--where")
+UNUSED = {"acknowledged": OF_TIMES, "accepted": OF_TIMES, "expected": ("--event",), "maintenance": ("--event",)}
 
 Kind = Annotated[
     Literal["acknowledged", "accepted", "expected", "maintenance"],
@@ -77,7 +77,7 @@ def acknowledge(
     stating = {"--direction": direction, "--at-most": at_most, "--begin": begin, "--end": end, "--where": where}
     refuse_unused(kind, stating | {"--event": event})
     stated = {"kind": kind, "who": who, "why": why, "direction": direction, "at_most": at_most, "system": system}
-    stated |= {"until": until and until.date(), "where": dict(map(pair, where or [])) or None}
+    stated |= {"until": until and until.date(), "where": place(where or []) or None}
     stated |= {"begin": begin and begin.date(), "end": end and end.date()} if kind == "expected" else {}
     stated |= {"begin": begin, "end": end} if kind == "maintenance" else {}
     known = known_entries(file if file.exists() else None)
@@ -138,9 +138,14 @@ def the_system(cases: "pd.DataFrame") -> str:
     return systems[0]
 
 
-def pair(text: str) -> tuple[str, str]:
-    """Column and value of --where. Raises BadParameter."""
-    column, equal, value = text.partition("=")
-    if not equal:
-        raise typer.BadParameter(f"--where: expected COLUMN=VALUE, got {printable(text)!r}")
-    return column, value
+def place(conditions: list[str]) -> dict[str, str]:
+    """Columns and values of --where. Raises BadParameter."""
+    where = {}
+    for text in conditions:
+        column, equal, value = text.partition("=")
+        if not equal:
+            raise typer.BadParameter(f"--where: expected COLUMN=VALUE, got {printable(text)!r}")
+        if column in where:
+            raise typer.BadParameter(f"--where: {printable(column)} has two values: record an entry for each")
+        where[column] = value
+    return where

@@ -60,7 +60,8 @@ def accepted(at_most, **more):
 
 
 def command(source, file, **options):
-    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    each = [(name, one) for name, given in options.items() for one in (given if isinstance(given, tuple) else [given])]
+    words = [word for name, value in each for word in (f"--{name}", value)]
     return run("acknowledge", source, "--who", "operator", "--why", "new disks", "--file", file, *words)
 
 
@@ -348,6 +349,8 @@ def test_what_the_command_records_has_the_effect_that_it_states(stored, tmp_path
         (PAUSE | EVENT, "--event has no effect on an entry of the kind maintenance"),
         (EVENT | {"until": "2126-01-01", "where": "file_system=home"}, "--where has no effect"),
         (EVENT | {"kind": "accepted", "at-most": 0.5}, "--at-most has no effect"),
+        (EVENT | {"until": "2126-01-01", "at-most": 0.1}, "--at-most has no effect"),
+        (PAUSE | {"where": ("file_system=home", "file_system=scratch")}, "file_system has two values: record an entry"),
         (PAUSE | {"system": "x"}, "nothing measures this place"),
     ],
     ids=str,
