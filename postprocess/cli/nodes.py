@@ -114,7 +114,7 @@ def nodes(
     if plans:
         return rolling.print_plan(table, found)
     servers = over_sessions(of_servers := server_table(values), last)
-    hung, lossy = hangs(chosen), links(cases, last, entries)
+    hung, lossy = hangs(chosen), links(chosen, last, entries)
     if as_json:
         print_json({"nodes": found, "servers": as_servers(servers), "hangs": hung, "links": lossy})
     elif form == Format.SLURM:

@@ -111,13 +111,13 @@ def site_page(
     found: list[Event],
     cases: pd.DataFrame,
     tests: pd.DataFrame,
-    of_nodes: tuple[pd.DataFrame, pd.DataFrame],
+    of_nodes: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame],
     entries: Iterable[Entry] = (),
     losses: Mapping[tuple, float] = MappingProxyType({}),
 ) -> SitePage:
     """The page of a table of change_points.session_values with its events, the case_table of the same sessions, its
-    completeness, and its node_table and server_table. `entries` are those of the site's file,
-    `losses` of power.detectable."""
+    completeness; and a node_table, a server_table and the part of the case_table that the section on nodes is about.
+    `entries` are those of the site's file, `losses` of power.detectable."""
     findings = [finding for event in found for finding in event.findings]
     table = standing(values, findings, cases, entries, losses)
     front = headlines(table)
@@ -128,15 +128,15 @@ def site_page(
     chosen = chosen.merge(shown)
     parts = [part(name, table, chosen, over_sizes, findings) for name in table["benchmark"].unique()]
     times = cases["session_time"]
-    nodes, servers = of_nodes
-    effects, of_servers = summary(nodes, cases), over_sessions(servers)
+    nodes, servers, examining = of_nodes
+    effects, of_servers = summary(nodes, examining), over_sessions(servers)
     return SitePage(
         len(tests),
         without_value(tests),
         effects[node_figures.outstanding(effects)],
         as_servers(of_servers[node_figures.outstanding(of_servers)]),
-        hangs(cases),
-        lossy_links(cases, LAST, entries),
+        hangs(examining),
+        lossy_links(examining, LAST, entries),
         [*node_figures.figures(nodes, effects), *node_figures.figures(servers, of_servers, "server")],
         front,
         parts,

@@ -219,6 +219,23 @@ def test_the_link_of_a_node_that_was_replaced_begins_anew(tmp_path):
     assert done.exit_code == 0 and "link of x3: named in 1 of 10 sessions, 2026-01-30: " in done.stdout, done.output
 
 
+@pytest.mark.parametrize(("partition", "count"), [("default", 1), ("other", 0)])
+def test_the_filters_keep_links_and_hangs_of_these_tests_only(tmp_path, partition, count):
+    hung = {"hang": {"verdict": "rank 1 waits", "nodes": ["x4"]}}
+    sessions = [
+        session([test, case({"b_eff": (1.0, "MByte/s")}, partition="other", processes=4)], night(number))
+        for number, test in enumerate(
+            [*QUIET, *[of_links("x3")] * 2, *[case({}, node_effects=hung, result="fail")] * 2]
+        )
+    ]
+    folder, page = write(tmp_path / "sessions", sessions), tmp_path / "site.html"
+    done = run("nodes", folder, "--partition", partition)
+    assert (done.exit_code, done.stdout.count("link of x3"), done.stdout.count("2 hangs of x4")) == (count,) * 3
+    assert run("site", "report", folder, "--partition", partition, "-o", page).exit_code == 0
+    text = page.read_text()
+    assert (text.count("link of x3"), text.count("2 hangs of x4")) == (count, count)
+
+
 # --- a real link ------------------------------------------------------------------------------------------------------
 
 
