@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions in formats of other programs: JUnit XML with the metrics for CI systems, OpenMetrics text for monitoring."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import cast
 from xml.etree import ElementTree
 
@@ -28,7 +28,8 @@ def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found
     value, reference, bounds and outcome as a line of the case's output, because Jenkins' schema (junit-10.xsd of its
     xUnit plugin) refuses properties of a case. In the newest session of a system, a test that did not run or lacks a
     metric, of a table of completeness, is an error, and an event that alarms a failure; one that was acknowledged is
-    skipped."""
+    skipped. Further cases with the same name, such as those of repeated runs, are numbered: GitLab ignores them
+    otherwise, whatever their outcome."""
     root = ElementTree.Element("testsuites", name="coffeecup")
     measured = dict(list(history.groupby("case", sort=False)))
     newest = {system: times.index[-1] for system, times in sessions_of(cases).items()}
@@ -50,6 +51,11 @@ def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found
         )
         for tag, counter in COUNTED.items():
             suite.set(counter, str(sum(case.find(tag) is not None for case in made)))
+        names = Counter()
+        for case in made:
+            names[name := (case.get("classname"), case.get("name"))] += 1
+            if names[name] > 1:
+                case.set("name", f"{case.get('name')} ({names[name]})")
         suite.extend(made)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

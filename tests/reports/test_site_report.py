@@ -235,6 +235,22 @@ def test_junit_conforms_to_the_schema_of_jenkins(tmp_path):
     assert not schema.validate(document), "Jenkins refuses properties of a test case"
 
 
+def test_no_two_cases_of_a_suite_have_one_name(tmp_path):
+    """GitLab ignores a case with the name of an earlier one. Each night a run passes, and its repetition fails twice;
+    another test passes, in the last night without a metric that it had."""
+    failed = {"result": "fail", "fail_reason": "boom"}
+    repeated = [case({"b_eff": (1.0, "MByte/s")}), case({}, **failed), case({}, run_index=1, **failed)]
+    whole, part = (other_suite.case(dict.fromkeys(names, (1.0, "MB/s"))) for names in (("read", "write"), ("read",)))
+    made = each_night(4, lambda number: [*repeated, part if number == 3 else whole])
+    done = run("export", database(tmp_path / "results.db", made), "--junit", tmp_path / "junit.xml")
+    assert done.exit_code == 0, done.output
+    suites = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    test = "b_eff %num_processes=2"
+    assert [one.get("name") for one in suites[0]] == [test, f"{test} (2)", f"{test} (3)", "scratch"]
+    assert [[child.tag for child in one] for one in suites[-1]][1:3] == [["failure"]] * 2
+    assert [one.get("name") for one in suites[-1].findall("testcase[error]")] == ["scratch (2)"]
+
+
 def test_openmetrics_tell_the_last_sessions(stored, tmp_path):
     assert run("export", stored, "--openmetrics", tmp_path / "metrics.txt").exit_code == 0
     text = (tmp_path / "metrics.txt").read_text()
