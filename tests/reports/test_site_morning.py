@@ -91,7 +91,7 @@ def test_notify_and_json_exclude_each_other(stored):
 
 
 def visible(page, folder, fragment):
-    """The groups of metrics that a browser shows, by their attribute `hidden`."""
+    """The groups of metrics that a browser shows, by their attribute `hidden`, and the count of metrics beside them."""
 
     class Address:
         def as_uri(self):
@@ -100,18 +100,19 @@ def visible(page, folder, fragment):
     dom, console, _ = browse(Address(), folder, "--dump-dom")
     assert console == []
     groups = re.findall(r"<details[^>]*data-rows[^>]*>", dom)
-    return [
+    shown = [
         re.search('data-partition="([^"]*)" data-benchmark="([^"]*)"', one).groups()
         for one in groups
         if " hidden" not in one
     ]
+    return shown, re.search('role="status">(.*?)</span>', dom)[1].partition(";")[0]
 
 
 @needs_browser
 def test_the_address_keeps_the_filter(written, tmp_path):
     assert CHROMIUM
     every = [("local:good", "b_eff"), ("local:slow", "b_eff"), ("local:good", "b_eff_io")]
-    assert visible(written[0], tmp_path, "") == every
-    assert visible(written[0], tmp_path, "#partition=local:good") == [every[0], every[2]]
-    assert visible(written[0], tmp_path, "#partition=local:good&benchmark=b_eff") == [every[0]]
-    assert visible(written[0], tmp_path, "#overview") == every, "a link to a part of the page is no filter"
+    assert visible(written[0], tmp_path, "") == (every, "")
+    assert visible(written[0], tmp_path, "#partition=local:good") == ([every[0], every[2]], "2 metrics")
+    assert visible(written[0], tmp_path, "#partition=local:good&benchmark=b_eff") == ([every[0]], "1 metric")
+    assert visible(written[0], tmp_path, "#overview") == (every, ""), "a link to a part of the page is no filter"

@@ -12,7 +12,8 @@ if (bar) {
     const groups = items.filter(item => item.dataset.rows && !item.hidden);
     const rows = groups.reduce((sum, item) => sum + Number(item.dataset.rows), 0);
     if (chosen.length && rows <= 200) groups.forEach(item => { item.open = true; });
-    bar.querySelector("[role=status]").textContent = chosen.length ? `${rows} metrics; the address keeps this filter` : "";
+    const count = `${rows} metric${rows === 1 ? "" : "s"}`;
+    bar.querySelector("[role=status]").textContent = chosen.length ? `${count}; the address keeps this filter` : "";
   };
   const read = () => {
     if (location.hash.length > 1 && !location.hash.includes("=")) return;  // a link to a part of the page
