@@ -57,7 +57,7 @@ static bool append(struct log *log, const char *line, size_t length)
             continue;
         if (count <= 0) {
             int cause = count < 0 ? errno : ENOSPC;
-            if (ftruncate(log->file, log->bytes) != 0) {
+            if (ftruncate(log->file, log->bytes) != 0 || lseek(log->file, log->bytes, SEEK_SET) < 0) {
                 /* nothing else can be done; the reader detects an incomplete last line */
             }
             errno = cause;

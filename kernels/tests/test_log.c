@@ -14,6 +14,7 @@
 #include "check.h"
 #include "clock.h"
 #include "end_record.h"
+#include "fail.h"
 #include "interrupt.h"
 #include "log.h"
 
@@ -23,6 +24,7 @@ static const char *path;
 static const char *signal_at;  /* raise a signal while a line with these words is being written */
 static bool signal_at_process; /* instead of at the writing thread */
 static long room_bytes = -1;   /* of the disk; -1: unlimited */
+static char filler[400];
 
 ssize_t write(int file, const void *data, size_t bytes)
 {
@@ -46,20 +48,36 @@ ssize_t write(int file, const void *data, size_t bytes)
     return syscall(SYS_write, file, data, bytes);
 }
 
+/* Gives back the room of what is removed. */
+int ftruncate(int file, off_t bytes)
+{
+    if (room_bytes >= 0)
+        room_bytes += lseek(file, 0, SEEK_END) - bytes;
+    return (int)syscall(SYS_ftruncate, file, bytes);
+}
+
 static json_t *numbered(int number)
 {
     return json_pack("{s:i}", "number", number);
 }
 
-/* Two records and the end. */
+static struct log *written_log;
+
+static void close_as_failed(const struct failure *failure)
+{
+    log_close(written_log, "failed", json_pack("{s:s}", "reason", failure->message));
+}
+
+/* Two records, the second one longer than an end, and the end. */
 static void write_log(void)
 {
     char reason[512] = "";
-    struct log *log = log_open(path, reason, sizeof reason);
+    struct log *log = written_log = log_open(path, reason, sizeof reason);
     if (!log)
         _exit(99);
+    fail_do(close_as_failed);
     log_write(log, "first", numbered(1));
-    log_write(log, "second", numbered(2));
+    log_write(log, "second", json_pack("{s:s}", "text", filler));
     _exit(log_close(log, "complete", NULL) ? 0 : 1);
 }
 
@@ -189,7 +207,7 @@ static void a_signal_while_the_end_is_written_adds_no_second_end(void)
 
 static void a_full_disk_fails_and_leaves_whole_lines(void)
 {
-    for (long room = 0; room < 150; room++) {
+    for (long room = 0; room < 480; room += 3) {
         json_t *records[MOST_LINES];
         room_bytes = room;
         CHECK(status_of(write_log) == 1, "room for %ld byte", room);
@@ -244,6 +262,7 @@ int main(void)
         return 1;
     snprintf(file, sizeof file, "%s/log.jsonl", template);
     path = file;
+    memset(filler, 'x', sizeof filler - 1);
     a_good_run_ends_complete();
     a_signal_between_records_ends_the_log_as_interrupted();
     a_signal_while_a_record_is_written_waits_for_it();
