@@ -188,11 +188,13 @@ def test_interface_that_does_not_fit_is_refused(openmpi, build, tmp_path, change
         ('single_file = { methods = "explicit"; };', "'explicit' is not known; valid in this build are posix"),
         ('single_file = { methods = "other"; };', "priomark_other.so': no such file"),
         ('single_file = { methods = "broken"; };', "cannot load"),
+        ('single_file = { methods = "truncated"; };', "the file is truncated; build or copy it again"),
         ('single_file = { methods = "../a"; };', "'../a' is not known"),
     ],
 )
 def test_method_that_does_not_exist_or_cannot_serve_is_refused_with_its_line(openmpi, build, tmp_path, workload, said):
-    build("skeleton", into=tmp_path)
+    whole = build("skeleton", into=tmp_path).read_bytes()
+    (tmp_path / "priomark_truncated.so").write_bytes(whole[: len(whole) // 2])
     for name in ("broken", "posix-direct"):
         (tmp_path / f"priomark_{name}.so").write_text("not a shared object")
     done = run(openmpi, tmp_path, "\n" + workload, 1, f"--interfaces {tmp_path}")

@@ -5,10 +5,12 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
+#include <link.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agreement.h"
@@ -154,14 +156,31 @@ static void explain(const struct loaded *loaded, const char *fault, char *reason
                  fault[0] ? fault : "its why_not() states no reason");
 }
 
+/* dlopen() of a truncated file ends the process by SIGBUS: the section headers, at its end, are then missing. */
+static bool is_truncated(const char *path)
+{
+    ElfW(Ehdr) header;
+    struct stat entry;
+    FILE *file = fopen(path, "rb");
+    const bool is_elf = file && fread(&header, sizeof header, 1, file) == 1 && fstat(fileno(file), &entry) == 0 &&
+                        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+    if (file)
+        fclose(file);
+    return is_elf && (uint64_t)entry.st_size < header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
+}
+
 static void load(struct loaded *loaded, const char *directory, const char *name, char *reason, size_t reason_bytes)
 {
     char path[PATH_MAX];
     find(directory, name, path);
     char *absolute = realpath(path, NULL); /* dlopen() searches other directories for a name without a slash */
-    void *library = absolute ? dlopen(absolute, RTLD_NOW | RTLD_LOCAL) : NULL;
+    const bool truncated = absolute && is_truncated(absolute);
+    void *library = absolute && !truncated ? dlopen(absolute, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!library || !sha256_of_file(absolute, loaded->sha256)) {
-        snprintf(reason, reason_bytes, "cannot load '%.300s': %.600s", path, absolute ? dlerror() : "no such file");
+        snprintf(reason, reason_bytes, "cannot load '%.300s': %.600s", path,
+                 !absolute   ? "no such file"
+                 : truncated ? "the file is truncated; build or copy it again"
+                             : dlerror());
         free(absolute);
         return;
     }
