@@ -10,9 +10,9 @@
 
 enum { MOST_NOTED_VALUES = 32, NAME_LENGTH = 64 };
 
-/* For the table at the terminal: a case in its last repetition. */
+/* For the table at the terminal: a case in its last repetition. With `operations` on files, it has no bandwidth. */
 struct result {
-    double bytes, calls, seconds;
+    double bytes, calls, operations, seconds;
 };
 
 struct planned {

@@ -96,8 +96,11 @@ static void print_table(const struct priomark *host, const struct result *result
 {
     for (int i = 0; i < host->cases; i++) {
         print_case(&host->planned[i]);
-        printf(" %10.1f MByte/s %10.0f requests/s\n", 1e-6 * results[i].bytes / results[i].seconds,
-               results[i].calls / results[i].seconds);
+        if (results[i].operations > 0)
+            printf(" %18s %10.0f operations/s\n", "", results[i].operations / results[i].seconds);
+        else
+            printf(" %10.1f MByte/s %10.0f requests/s\n", 1e-6 * results[i].bytes / results[i].seconds,
+                   results[i].calls / results[i].seconds);
     }
     printf("Columns: data and block size of a process, share of reads; bandwidth and rate of all processes.\n");
     run_print_score_command(log);

@@ -122,7 +122,8 @@ static json_t *measured_json(struct priomark *host, struct result *result)
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     for (int p = 0; p < PRIOMARK_PHASES; p++)
         phase[p] = slowest(notes->phase[p]);
-    *result = (struct result){(double)(counts[2] + counts[3]), (double)(counts[0] + counts[1]), elapsed.slowest};
+    *result = (struct result){
+        .bytes = (double)(counts[2] + counts[3]), .calls = (double)(counts[0] + counts[1]), .seconds = elapsed.slowest};
     json_t *record = case_json(planned, host->number);
     json_t *measured =
         OBJECT(field_int("repetition", host->repetition), field_bool("evicted", notes->evicted),

@@ -138,7 +138,12 @@ def test_impossible_workload_is_refused(serial, tmp_path, text, said):
 def test_included_workload_has_a_score_and_is_shown_before_it_is_run(openmpi, tmp_path):
     done = good(run(openmpi, tmp_path, "metadata", 2, "--dry-run"))
     assert len(re.findall(r"^metadata +(?:own|shared)-directory +posix", done.stdout, re.MULTILINE)) == 2
-    good(run(openmpi, tmp_path, "metadata", 2))
+    done = good(run(openmpi, tmp_path, "metadata", 2))
+    for record, row in zip(
+        of_kind(tmp_path, "metadata")[2::3], re.findall(r"^metadata .*", done.stdout, re.MULTILINE), strict=True
+    ):
+        counts, seconds = zip(*((entry["count"], entry["elapsed_seconds"]) for entry in record["operations"]))
+        assert row.endswith(f"{sum(counts) / sum(seconds):.0f} operations/s") and "MByte/s" not in row
     score = score_log(tmp_path / "log.jsonl")
     assert {f"metadata_{name}" for name in OPERATIONS} < set(score.metrics)
     assert len(of_kind(tmp_path, "metadata")) == 6 and leftovers(tmp_path) == []

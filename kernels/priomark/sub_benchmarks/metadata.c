@@ -341,7 +341,7 @@ static json_t *operation_json(int operation, struct result *result)
     int64_t count = noted[operation].count;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     latency_gather(&noted[operation].latency, MPI_COMM_WORLD);
-    result->calls += (double)count;
+    result->operations += (double)count;
     result->seconds += elapsed.slowest;
     json_t *entry =
         OBJECT(field_text("operation", operations[operation].name), field_int("count", count),
@@ -353,7 +353,7 @@ static json_t *operation_json(int operation, struct result *result)
 static void record(struct priomark *run, struct result *result)
 {
     json_t *list = json_array();
-    *result = (struct result){.bytes = 2.0 * priomark_ranks(run) * (double)run->notes.bytes[PRIOMARK_READ]};
+    *result = (struct result){0};
     for (int operation = 0; operation < OPERATIONS; operation++)
         json_array_append_new(list, operation_json(operation, result));
     json_t *fields =
