@@ -2,6 +2,7 @@
 /* See host.h and priomark.h, whose functions are defined here. */
 #include "host.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "clock.h"
 #include "fail.h"
+#include "io_error.h"
 #include "memory.h"
 #include "page_cache.h"
 #include "peers.h"
@@ -194,7 +196,7 @@ void priomark_evict(struct priomark *run, const char *path)
         return;
     const int error = page_cache_evict(path);
     if (error)
-        priomark_fail(run, "cannot evict '%s' from the page cache: %s; set evict = false in the workload", path,
-                      strerror(error));
+        priomark_fail(run, "cannot evict '%s' from the page cache: %s; %s", path, strerror(error),
+                      error == ENOENT ? io_remedy(error, false, "") : "set evict = false in the workload");
     run->notes.evicted = true;
 }

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """PRIOMark's kernel finds data at the wrong place, and ends with one line if a call fails; what it leaves behind."""
 
+import shutil
+from functools import partial
+
 import pytest
-from builds import faulty
+from builds import PATIENCE, faulty
 from file_systems import memory
-from kernel_runs import error, good
-from priomark_runs import EVERYTHING, KIB, MIB, leftovers, of_kind, records, run
+from kernel_runs import error, good, started
+from priomark_runs import EVERYTHING, KIB, MIB, command, leftovers, of_kind, records, run
 
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
@@ -59,6 +62,16 @@ def test_too_small_disk_is_refused_before_anything_is_made(openmpi, tmp_path):
         done = run(openmpi, tmp_path, 'single_file = { process_size = "8MiB"; };', 2)
         assert done.returncode == 2 and "8388608 bytes free" in error(done) and "process_size" in error(done)
         assert leftovers(tmp_path) == [] and not (tmp_path / "log.jsonl").exists()
+
+
+def test_directory_that_vanishes_while_a_file_is_filled_is_the_reason(serial, tmp_path):
+    workload = 'single_file = { process_size = "256MiB"; patterns = "read-write"; };'
+    begun = partial(tmp_path.glob, "disk/*/single-*")
+    with started(command(serial, tmp_path, workload, 1), lambda: any(begun())) as process:
+        shutil.rmtree(next(begun()).parent)
+        _, printed = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1 and "was the directory removed during the run?" in printed
+    assert records(tmp_path)[-1]["status"] == "failed" and leftovers(tmp_path) == []
 
 
 def test_kept_files_are_those_of_the_last_cases(openmpi, tmp_path):
