@@ -131,12 +131,17 @@ bool log_close(struct log *log, const char *status, json_t *cause)
     interrupt_hold(); /* a signal meanwhile must not append a second end record */
     bool written = write_record(log, "end", fields, ALL_DIGITS);
     interrupt_forget();
+    const bool removed = access(log->path, F_OK) != 0;
     written = close(log->file) == 0 && written;
-    if (!written && !cause) /* a cause has been printed already */
+    if (removed && !cause) /* a cause has been printed already */
+        fprintf(stderr, "coffeecup: error: the log '%s' was removed or renamed during the run; rerun the benchmark\n",
+                log->path);
+    else if (!written && !cause)
         fprintf(stderr,
                 "coffeecup: error: cannot finish the log '%s': %s; free some space or choose another directory with "
                 "--log\n",
                 log->path, strerror(errno));
+    written = written && !removed;
     sha256_end(log->sha256, hex);
     if (written && !cause)
         printf("SHA-256 of the log %s: %s\n", log->path, hex);

@@ -222,6 +222,19 @@ static void a_full_disk_fails_and_leaves_whole_lines(void)
     }
 }
 
+static void write_removed_log(void)
+{
+    char reason[512] = "";
+    struct log *log = log_open(path, reason, sizeof reason);
+    unlink(path);
+    _exit(log_close(log, "complete", NULL) ? 0 : 1);
+}
+
+static void a_log_that_is_removed_is_no_success(void)
+{
+    CHECK(status_of(write_removed_log) == 1, "status");
+}
+
 static void an_existing_file_is_never_overwritten(void)
 {
     char reason[512] = "", text[8] = "";
@@ -270,6 +283,7 @@ int main(void)
     a_signal_while_the_end_is_written_adds_no_second_end();
     a_rank_without_a_log_outlives_rank_0_by_a_moment();
     a_full_disk_fails_and_leaves_whole_lines();
+    a_log_that_is_removed_is_no_success();
     an_existing_file_is_never_overwritten();
     an_end_record_of_a_handler_has_microseconds();
     other_ranks_have_no_log_and_do_nothing();
