@@ -13,14 +13,15 @@
 #include "fail.h"
 #include "io_error.h"
 
-static int errno_of(int code)
+static int errno_of(int code, const char *text)
 {
     int class = MPI_SUCCESS;
     MPI_Error_class(code, &class);
-    return class == MPI_ERR_NO_SPACE       ? ENOSPC
-           : class == MPI_ERR_QUOTA        ? EDQUOT
-           : class == MPI_ERR_NO_SUCH_FILE ? ENOENT
-                                           : EIO;
+    return class == MPI_ERR_NO_SPACE        ? ENOSPC
+           : class == MPI_ERR_QUOTA         ? EDQUOT
+           : class == MPI_ERR_NO_SUCH_FILE  ? ENOENT
+           : strstr(text, strerror(ENOSPC)) ? ENOSPC /* of ROMIO, in the class MPI_ERR_IO */
+                                            : EIO;
 }
 
 const char *mpi_io_error(int code, const char *less_data)
@@ -28,7 +29,7 @@ const char *mpi_io_error(int code, const char *less_data)
     static char message[1024];
     char text[MPI_MAX_ERROR_STRING];
     mpi_error_text(code, text);
-    snprintf(message, sizeof message, "%.700s; %s", text, io_remedy(errno_of(code), false, less_data));
+    snprintf(message, sizeof message, "%.700s; %s", text, io_remedy(errno_of(code, text), false, less_data));
     return message;
 }
 

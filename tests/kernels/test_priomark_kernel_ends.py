@@ -45,12 +45,15 @@ def test_no_part_is_longer_than_the_whole_wherever_a_process_loses_its_core(seri
     assert score_log(tmp_path / "log.jsonl").metrics["total"].value > 0
 
 
-@pytest.mark.parametrize(
-    "kind, said", [("full_write", "No space left on device; free some space"), ("broken_read", "Input/output error")]
-)
-def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, tmp_path, kind, said):
-    workload = 'common_file = { process_size = "64KiB"; block_size = "4KiB"; methods = "posix"; };'
-    done = run(openmpi, tmp_path, workload, 2, env=faulty(openmpi, "priomark", FAULT_KIND=kind, FAULT_NUMBER=7))
+FULL = "No space left on device; free some space"
+FAILING = [("openmpi", "posix", "full_write", FULL), ("mpich", "explicit", "full_write", FULL)]
+FAILING += [("openmpi", "posix", "broken_read", "Input/output error")]
+
+
+@pytest.mark.parametrize("mpi, method, kind, said", FAILING, indirect=["mpi"])
+def test_failing_call_ends_the_run_with_one_line_and_nothing_left(mpi, tmp_path, method, kind, said):
+    workload = f'common_file = {{ process_size = "64KiB"; block_size = "4KiB"; methods = "{method}"; }};'
+    done = run(mpi, tmp_path, workload, 2, env=faulty(mpi, "priomark", FAULT_KIND=kind, FAULT_NUMBER=7))
     assert done.returncode == 1
     assert any(said in line for line in done.stderr.splitlines() if "error:" in line), done.stderr
     assert records(tmp_path)[-1]["status"] == "failed" and leftovers(tmp_path) == []
