@@ -285,11 +285,10 @@ static const struct option_row rows[] = {
                 "evict files from the nodes' caches before they are read; the log states how much remained"),
     OPTION_READ_SHIFT(&choices.read_shift),
     OPTION_FILL_MEMORY(&choices.fill_memory, "while files are read"),
-    TEXT_OPTION(
-        "interface", &choices.interface, "NAME",
-        "access files through PRIOMark's interfaces NAME and NAME-collective (hdf5, pnetcdf, netcdf, or a path\n"
-        "        of others) or, to compare, mpi-io; requires a space limit and these types:\n"
-        "        scatter,segmented,segmented-collective"),
+    TEXT_OPTION("interface", &choices.interface, "NAME",
+                "access files through PRIOMark's interfaces NAME and NAME-collective (hdf5, pnetcdf, netcdf, or\n"
+                "        DIRECTORY/NAME for others) or, to compare, mpi-io; requires a space limit and these types:\n"
+                "        scatter,segmented,segmented-collective"),
     COUNT_OPTION("seed", &choices.seed, "N", 0, INT64_MAX, "seed of the random types"),
     FILE_OPTIONS(&choices.files),
     {0}};

@@ -120,7 +120,7 @@ def test_every_byte_is_checked_with_sanitizers(openmpi_sanitized, own, tmp_path)
     ("options", "said"),
     [
         ("--interface hdf", "cannot load './priomark_hdf.so': no such file"),
-        ("--interface no/hdf5.so", "'no/hdf5.so' is neither mpi-io nor the name of an interface"),
+        ("--interface no/priomark_hdf5.so", "hdf5, or DIRECTORY/NAME of DIRECTORY/priomark_NAME.so"),
         ("--interface OWN/odd", "'odd-collective' does not serve b_eff_io: its accesses are not collective"),
         ("--interface OWN/far", "'far' does not serve b_eff_io: it stores objects"),
         ("--interface hdf5 --types scatter,shared", "valid --types are scatter, segmented and segmented-collective"),

@@ -182,7 +182,9 @@ static void load_all(const char *name, const char *hints)
     char collective[64];
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
     if (!interface_is_name(base))
-        refuse("--interface: '%.80s' is neither %s nor the name of an interface, such as hdf5", name, mpi_io);
+        refuse("--interface: '%.80s' is neither %s nor the NAME of an interface, such as hdf5, or DIRECTORY/NAME of "
+               "DIRECTORY/priomark_NAME.so",
+               name, mpi_io);
     snprintf(directory, sizeof directory, "%.*s", (int)(slash ? slash - name : 0), name);
     interfaces.directory = slash ? directory : NULL;
     memcpy(rows, pattern_types, sizeof rows);
