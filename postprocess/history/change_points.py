@@ -4,17 +4,17 @@
 history.levels decides where a level ends, history.comparable which values can be compared. A session has one value.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import erfc, sqrt
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.registry import metric_kind
-from coffeecup.postprocess.history.circumstances import causes
+from coffeecup.postprocess.history.circumstances import causes, most_frequent
 from coffeecup.postprocess.history.comparable import same_unit, without_hosts
 from coffeecup.postprocess.history.levels import (
     SESSIONS_AFTER,
@@ -57,24 +57,31 @@ RuleOf = Callable[[dict], Rule]  # from a series (the columns of RULED) to its r
 
 @dataclass(frozen=True)
 class Change:
-    """A change of level at index `index` of the values, or a drift that began there, and the number of sessions after
-    which it was `detected`. It may have begun `between` these indices; `dated` is the index that it was found at first
-    if it is one of them, and `index` otherwise. `relative` is the new level over the old one, minus 1; infinite if the
-    old one is 0. `p_value` is that of the change alone, without the correction for the number of looks and series. Of
-    an episode, `until` is the index of the first session after it, and `extreme` its value that is farthest from the
-    level before."""
+    """A change of level at index `index` of the values, or a drift that began there, the number of sessions after which
+    it was `detected`, and its deviate. It may have begun `between` these indices; `dated` is the index that it was
+    found at first if it is one of them, and `index` otherwise. Of an episode, `until` is the index of the first session
+    after it, and `extreme` its value that is farthest from the level before."""
 
     index: int
     detected: int
+    deviate: float
     before: float
     after: float
-    relative: float
-    p_value: float
-    drift: bool = False
-    between: tuple[int, int] | None = None
+    drift: bool
+    between: tuple[int, int]
+    dated: int
     until: int = 0
     extreme: float | None = None
-    dated: int | None = None
+
+    @property
+    def relative(self) -> float:
+        """The new level over the old one, minus 1; infinite if the old one is 0."""
+        return relative(self.before, self.after)
+
+    @property
+    def p_value(self) -> float:
+        """Of the change alone, without the correction for the number of looks and series."""
+        return erfc(abs(self.deviate) / sqrt(2))
 
 
 @dataclass(frozen=True)
@@ -121,14 +128,9 @@ class Finding:
         return self.suspect and not self.recovered and not self.small
 
 
-def rule_of(benchmark: str, metric: str, better: str = Better.UNKNOWN) -> Rule:
-    """The rule of a metric without a site's file; `better` is the direction of a metric of another test."""
-    return Rule(metric_kind(benchmark, metric, better).better)
-
-
 def own_rule(series: dict) -> Rule:
-    """The rule of a series without a site's file."""
-    return rule_of(series["benchmark"], series["metric"], series["better"])
+    """The rule of a series without a site's file. Its `better` is the direction of a metric of another test."""
+    return Rule(metric_kind(series["benchmark"], series["metric"], series["better"]).better)
 
 
 def ruled(key: Iterable, series: pd.DataFrame) -> dict:
@@ -195,11 +197,8 @@ def described(values: np.ndarray, shifts: list[Shift], rule: Rule, dates: bool =
             between = begin + first, begin + last
             dated = begin + begin_of(values[begin : int(np.searchsorted(sessions, shift.detected))], shift.deviate)
         dated = dated if between[0] <= dated <= between[1] else shift.index
-        p_value, size = erfc(abs(shift.deviate) / sqrt(2)), relative(before, after)
         index, dated, first, last = (int(sessions[place]) for place in (shift.index, dated, *between))
-        made.append(
-            Change(index, shift.detected, before, after, size, p_value, shift.drift, (first, last), dated=dated)
-        )
+        made.append(Change(index, shift.detected, shift.deviate, before, after, shift.drift, (first, last), dated))
     return [change for change in made if abs(change.relative) >= rule.smallest_change]
 
 
@@ -211,10 +210,8 @@ def episodes(values: np.ndarray, shifts: list[Shift], rule: Rule) -> list[Change
         quiet = [place for place in range(since, shift.index) if not any(s.index <= place < s.until for s in shifts)]
         part, before = values[shift.index : shift.until], level(values[quiet], rule)
         after, extreme = float(np.median(part)), float(part[np.argmax(np.abs(part - before))])
-        p_value, size = erfc(abs(shift.deviate) / sqrt(2)), relative(before, after)
-        made.append(
-            Change(shift.index, shift.detected, before, after, size, p_value, until=shift.until, extreme=extreme)
-        )
+        dates, end = ((shift.index, shift.index), shift.index), (shift.until, extreme)
+        made.append(Change(shift.index, shift.detected, shift.deviate, before, after, shift.drift, *dates, *end))
     return [change for change in made if abs(change.relative) >= rule.smallest_change]
 
 
@@ -278,15 +275,42 @@ def findings(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[Finding]:
 
 def of_levels(one: Levels) -> list[Finding]:
     """The changes of one series, and its episodes, in the order of time."""
-    lasting = described(one.measured, one.shifts, one.rule)
-    found = of_series(one.sessions, one.measured, one.rule, lasting)
-    for change in episodes(one.measured, one.shifts, one.rule):
-        [episode] = of_series(one.sessions, one.measured, one.rule, [change])
+    measured, rule, count = one.measured, one.rule, len(one.sessions)
+    lasting, found = described(measured, one.shifts, rule), []
+    begins, ends = [0, *(change.index for change in lasting[:-1])], [*(change.index for change in lasting[1:]), count]
+    for number, (change, begin, end) in enumerate(zip(lasting, begins, ends)):
+        state = {"lasted": end - change.dated, "lasts": end == count, "worst": worst(measured, rule, lasting, number)}
+        state |= {"today": lasting[-1].after, "recovered": recovery(measured, rule, lasting, number) is not None}
+        found.append(finding(one, change, (begin, end), one.sessions.iloc[change.index :], **state))
+    for change in episodes(measured, one.shifts, rule):
         part, today = one.sessions.iloc[change.index : change.until], lasting[-1].after if lasting else change.before
         state = {"lasted": len(part), "lasts": False, "worst": change.extreme, "today": today, "recovered": True}
-        hosts, last = Counter(part["hosts"]).most_common(1)[0][0], part["session_time"].iloc[-1]
-        found.append(replace(episode, hosts=hosts, last=last, **state))
+        found.append(finding(one, change, (0, count), part, last=part["session_time"].iloc[-1], **state))
     return sorted(found, key=lambda finding: finding.time)
+
+
+def finding(one: Levels, change: Change, around: tuple[int, int], shown: pd.DataFrame, **state: Any) -> Finding:
+    """A change of a series, with its `state`: the other fields. Its causes are sought in the sessions `around` it, from
+    one index to another; its hosts are those of the sessions in which it is `shown`."""
+    begin, end = around
+    times = one.sessions["session_time"]
+    return Finding(
+        series=dict(one.sessions.iloc[0][SERIES]),
+        unit=one.sessions["unit"].iloc[-1],
+        change=change,
+        time=times.iloc[change.dated],
+        between=tuple(times.iloc[list(change.between)]),
+        previous=times.iloc[max(change.dated - 1, 0)],
+        detected=times.iloc[change.detected - 1],
+        new=change.detected == len(times),
+        better=one.rule.better,
+        regression=is_worse(change, one.rule),
+        improvement=one.rule.sign * (change.after - change.before) > 0,
+        causes=tuple(causes(one.sessions.iloc[begin:end], change.index - begin)),
+        hosts=most_frequent(shown["hosts"]),
+        small=is_small(change, one.rule),
+        **state,
+    )
 
 
 def alarming(measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Change]:
@@ -306,40 +330,6 @@ def is_small(change: Change, rule: Rule) -> bool:
 
 def is_worse(change: Change, rule: Rule) -> bool:
     return rule.sign * (change.after - change.before) < 0
-
-
-def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Finding]:
-    if not found:
-        return []
-    begins, ends = [0, *(change.index for change in found[:-1])], [*(change.index for change in found[1:]), len(series)]
-    return [
-        Finding(
-            series=dict(series.iloc[0][SERIES]),
-            unit=series["unit"].iloc[-1],
-            change=change,
-            time=series["session_time"].iloc[since(change)],
-            between=tuple(series["session_time"].iloc[list(change.between or (change.index, change.index))]),
-            previous=series["session_time"].iloc[max(since(change) - 1, 0)],
-            detected=series["session_time"].iloc[change.detected - 1],
-            new=change.detected == len(series),
-            lasted=end - since(change),
-            lasts=number + 1 == len(found),
-            worst=worst(measured, rule, found, number),
-            today=found[-1].after,
-            better=rule.better,
-            regression=is_worse(change, rule),
-            improvement=rule.sign * (change.after - change.before) > 0,
-            recovered=recovery(measured, rule, found, number) is not None,
-            causes=tuple(causes(series.iloc[begin:end], change.index - begin)),
-            hosts=Counter(series["hosts"].iloc[change.index :]).most_common(1)[0][0],
-            small=is_small(change, rule),
-        )
-        for number, (change, begin, end) in enumerate(zip(found, begins, ends))
-    ]
-
-
-def since(change: Change) -> int:
-    return change.index if change.dated is None else change.dated
 
 
 def worst(measured: np.ndarray, rule: Rule, found: list[Change], number: int) -> float:

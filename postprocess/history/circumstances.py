@@ -20,6 +20,11 @@ def surroundings(series: pd.DataFrame) -> pd.DataFrame:
     return series[[*EVENTS, "hosts"]].rename(columns=EVENTS).join(named).fillna("").astype(str)
 
 
+def most_frequent(values: pd.Series) -> str:
+    """The most frequent of some texts; of equally frequent ones, the first."""
+    return Counter(values).most_common(1)[0][0]
+
+
 def causes(series: pd.DataFrame, index: int) -> list[str]:
     """Circumstances that differ between most sessions before and most after the change at `index`, and that changed
     within one session of it; none of what began with the first session."""
@@ -27,7 +32,7 @@ def causes(series: pd.DataFrame, index: int) -> list[str]:
     if index == 0:
         return changed
     for name, values in surroundings(series).items():
-        was, now = (Counter(part).most_common(1)[0][0] for part in (values.iloc[:index], values.iloc[index:]))
+        was, now = map(most_frequent, (values.iloc[:index], values.iloc[index:]))
         near = values.iloc[max(index - 2, 0) : index + 2]
         if was != now and near.nunique() > 1:
             changed.append(f"{name}: {was or 'nothing'} -> {now or 'nothing'}")

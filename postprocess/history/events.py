@@ -13,6 +13,7 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Change, Finding
+from coffeecup.postprocess.history.circumstances import most_frequent
 from coffeecup.postprocess.history.numbers import compared
 from coffeecup.postprocess.history.site_files import OfEvent
 from coffeecup.postprocess.history.table import SERIES
@@ -254,7 +255,7 @@ def attributes(recent: pd.DataFrame) -> dict[tuple, dict[str, str]]:
     """What may tell where a change is, of each series in these rows of session_values: the columns of SERIES, the most
     frequent hosts, and every parameter; a parameter with the name of a column and another value has a "%" before it."""
     last = recent.drop_duplicates(SERIES, keep="last").set_index(SERIES, drop=False)
-    hosts = recent.groupby(SERIES, sort=False, observed=True)["hosts"].agg(usual)
+    hosts = recent.groupby(SERIES, sort=False, observed=True)["hosts"].agg(most_frequent)
     every = {}
     for key, row in zip(last.index, last[[*SERIES, "parameters"]].to_dict("records")):
         named = {name: str(value) for name, value in orjson.loads(row.pop("parameters")).items()}
@@ -283,7 +284,3 @@ def extent(affected: list[dict[str, str]], others: list[dict[str, str]]) -> dict
         if sum(without.items() <= one.items() for one in others) == len(rest):
             where = without
     return where
-
-
-def usual(hosts: pd.Series) -> str:
-    return Counter(hosts).most_common(1)[0][0]

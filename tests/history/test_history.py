@@ -21,7 +21,7 @@ from sessions_made import case, database, each_night, night, nights, session, st
 from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.cli.confirm import selecting
-from coffeecup.postprocess.history.change_points import Rule, changes, findings, rule_of, session_values
+from coffeecup.postprocess.history.change_points import Rule, changes, findings, own_rule, session_values
 from coffeecup.postprocess.history.figures import trends
 from coffeecup.postprocess.history.suspicions import suspicions
 from coffeecup.postprocess.history.table import history_table
@@ -105,15 +105,18 @@ def test_a_latency_that_grows_is_a_regression(tmp_path):
 
 
 def test_every_metric_that_is_a_rate_or_a_time_has_a_better_way():
+    def better(benchmark, metric):
+        return own_rule({"benchmark": benchmark, "metric": metric, "better": Better.UNKNOWN}).better
+
     for benchmark in benchmarks():
         for metric, unit in benchmarks()[benchmark].units.items():
             if unit in ("MByte/s", "Mflop/s") and not metric.startswith("load_bandwidth"):  # more load is not better
-                assert rule_of(benchmark, metric).better == Better.HIGHER
+                assert better(benchmark, metric) == Better.HIGHER
             if unit in ("s", "ms", "us", "min"):
-                assert rule_of(benchmark, metric).better == Better.LOWER
+                assert better(benchmark, metric) == Better.LOWER
     for benchmark, metric in (("ftio", "io_fraction"), ("priomark", "acl"), ("priomark", "abl")):
-        assert rule_of(benchmark, metric).better == Better.LOWER
-    assert rule_of("b_eff", "l_max").better == Better.NEITHER
+        assert better(benchmark, metric) == Better.LOWER
+    assert better("b_eff", "l_max") == Better.NEITHER
 
 
 def test_a_metric_without_a_direction_is_refused_where_it_is_stated():

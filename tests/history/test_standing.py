@@ -256,7 +256,7 @@ def test_an_excursion_does_not_tilt_a_line():
 def test_a_level_has_recovered_up_to_the_smallest_change_or_two_standard_errors(better, smallest, today, expected):
     """20 sessions that lie 1 above and below 1000, then a lower level, then 10 sessions of today's."""
     measured = np.array([*alternating(20), *alternating(10, 800.0), *alternating(10, today)])
-    change = Change(20, 24, 1000.0, 800.0, -0.2, 1e-9)
+    change = Change(20, 24, -6.0, 1000.0, 800.0, drift=False, between=(20, 20), dated=20)
     assert recovered(measured, Rule(better, smallest), change, today, 30) == expected
 
 

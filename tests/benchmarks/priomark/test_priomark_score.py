@@ -17,7 +17,7 @@ from scores import keys
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.priomark import rules
 from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.history.change_points import rule_of
+from coffeecup.postprocess.history.change_points import own_rule
 from coffeecup.postprocess.logs.percentiles import percentile
 from coffeecup.postprocess.reports.page import html, items
 
@@ -139,7 +139,7 @@ def test_loaded_interface_has_a_metric_of_its_own_unit_and_direction(tmp_path, f
     path = logs_made.write(tmp_path / "log.jsonl", records)
     found, name = score_log(path), f"mine_{figure}"
     assert value(found, name) == pytest.approx(number) and found.metrics[name].unit == unit
-    assert rule_of("priomark", name).better == better
+    assert own_rule({"benchmark": "priomark", "metric": name, "better": Better.UNKNOWN}).better == better
     assert "interfaces" in keys(found) and value(found, "total") == pytest.approx(4.096)
     text = html(items([path]))
     assert f"mine: {figure} of a loaded interface" in text and "library 1.2" in text and loaded["sha256"] in text
