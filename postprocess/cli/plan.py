@@ -67,13 +67,12 @@ def plan(
 def simulation(found: "Candidates", terms: "Terms") -> "Iterator[Simulation]":
     """The simulation of these series, which states on a terminal how much it has done."""
     from coffeecup.postprocess.history.plan import Simulation
-    from coffeecup.postprocess.history.power import Detector
 
     with Console(stderr=True).status("drawing histories") as status:
         done = count(1)
         yield Simulation(
             found.series,
-            Detector(found.site.limit, found.site.usual),
+            found.site,
             terms,
             lambda: status.update(f"drawing histories: {terms.draws} for each of {next(done)} combinations"),
         )

@@ -19,7 +19,7 @@ from coffeecup.postprocess.history import rolling
 from coffeecup.postprocess.history.cases import FAILURES
 from coffeecup.postprocess.history.node_kinds import kinds
 from coffeecup.postprocess.history.repeated import now_and_then
-from coffeecup.postprocess.history.site_files import Entry, Replacement
+from coffeecup.postprocess.history.site_files import Entry, of_present_nodes
 from coffeecup.postprocess.show.words import counted
 from coffeecup.postprocess.statistics.nodes import (
     CONDITION,
@@ -45,10 +45,7 @@ def node_table(values: pd.DataFrame, entries: Iterable[Entry] = ()) -> pd.DataFr
     otherwise. `values` are the selected rows of the history table. Full and short names are the same node. Of a node
     that was replaced by the `entries` of the site's file, only sessions since then."""
     found = one_name(pd.concat([examined(values.drop_duplicates("case")), distributed(values)]))
-    for entry in entries:
-        if isinstance(entry, Replacement):
-            found = found[~entry.ended(found)]
-    return found.sort_values("session_time", ignore_index=True)
+    return of_present_nodes(found, entries).sort_values("session_time", ignore_index=True)
 
 
 def one_name(table: pd.DataFrame) -> pd.DataFrame:

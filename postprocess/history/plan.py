@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from coffeecup.postprocess.history.change_points import Site
 from coffeecup.postprocess.history.noise import Noise, drawn_sessions, histories
-from coffeecup.postprocess.history.power import MOST_BEFORE, Detector, alarms, with_loss
+from coffeecup.postprocess.history.power import MOST_BEFORE, alarms, with_loss
 from coffeecup.postprocess.statistics.shares import share_interval
 
 REPEATS = (1, 2, 3, 5, 8)
@@ -83,10 +84,10 @@ def share(alarmed: np.ndarray) -> Share:
 
 @dataclass
 class Simulation:
-    """Histories drawn from the noise of series, and which of them alarm."""
+    """Histories drawn from the noise of series of a site, and which of them alarm."""
 
     series: list[Noise]
-    detector: Detector
+    site: Site
     terms: Terms
     done: Callable[[], None] = lambda: None
     _known: dict = field(default_factory=dict)
@@ -114,7 +115,7 @@ class Simulation:
         if len(known) < draws:
             rule = self.series[number].rule
             more = self.stable(number, repeats, nights)[len(known) : draws]
-            more = alarms(with_loss(more, rule, self.before, loss), rule, self.detector, self.before)
+            more = alarms(with_loss(more, rule, self.before, loss), rule, self.site, self.before)
             known = self._known[key] = np.append(known, more)
             self.done()
         return known[:draws]
@@ -124,7 +125,7 @@ class Simulation:
         key = number, repeats
         if key not in self._known:
             values = self.stable(number, repeats, self.terms.nights)[: STAGES[-1]]
-            self._known[key] = alarms(values, self.series[number].rule, self.detector)
+            self._known[key] = alarms(values, self.series[number].rule, self.site)
         return self._known[key]
 
     def any_detected(self, numbers: list[int], repeats: int, nights: int = 0, loss: float = 0.0) -> np.ndarray:

@@ -2,8 +2,6 @@
 """How likely `coffeecup check-history` alarms after a loss, and without one: histories drawn from a series' own noise,
 judged by the functions that judge the site (levels, change_points)."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
@@ -21,14 +19,6 @@ SOON, PROBABILITY, DRAWS, BISECTIONS, LARGEST = 14, 0.9, 50, 6, 0.95
 AT_ONCE = 50  # series, which bounds the memory
 
 
-@dataclass(frozen=True)
-class Detector:
-    """What a change has to exceed at a site: a deviate, with the usual autocorrelation (change_points.Site)."""
-
-    limit: float
-    usual: float | None
-
-
 def with_loss(values: np.ndarray, rule: Rule, before: int, loss: float) -> np.ndarray:
     """Values (draws, nights) that get worse by a fraction after `before` nights: higher if lower is better."""
     worse = values.copy()
@@ -36,15 +26,15 @@ def with_loss(values: np.ndarray, rule: Rule, before: int, loss: float) -> np.nd
     return worse
 
 
-def alarms(values: np.ndarray, rule: Rule, detector: Detector, before: int = 0) -> np.ndarray:
-    """Whether each history (draws, nights), looked at after every night, shows after the last one a change that alarms
-    and that was detected after more than `before` nights."""
+def alarms(values: np.ndarray, rule: Rule, site: Site, before: int = 0) -> np.ndarray:
+    """Whether each history (draws, nights), looked at after every night as one of a series of the site, shows after the
+    last one a change that alarms and that was detected after more than `before` nights."""
     smallest, better = np.full(len(values), rule.smallest_change), np.full(len(values), rule.sign)
-    found = detections(values, detector.limit, smallest, better, detector.usual)
+    found = detections(values, site.limit, smallest, better, site.usual)
     alarmed = np.zeros(len(values), dtype=bool)
     for place, (row, shifts) in enumerate(zip(values, found)):
         if shifts:
-            kept = settled(row, shifts, detector.limit, detector.usual)
+            kept = settled(row, shifts, site.limit, site.usual)
             changes = alarming(row, rule, described(row, kept, rule, dates=False))
             alarmed[place] = any(change.detected > before for change in changes)
     return alarmed
@@ -61,7 +51,7 @@ def detectable(site: Site) -> dict[tuple, float]:
         alike = np.flatnonzero(np.array(counts) == count)
         for begin in range(0, len(alike), AT_ONCE):
             places = alike[begin : begin + AT_ONCE]
-            losses[places] = smallest_losses([known[at] for at in places], count, Detector(site.limit, site.usual))
+            losses[places] = smallest_losses([known[at] for at in places], count, site)
     keys = (tuple(one.sessions[name].iat[-1] for name in SERIES) for one, _ in known)
     return {key: float(loss) for key, loss in zip(keys, losses)}
 
@@ -73,9 +63,9 @@ def sessions_soon(one: Levels) -> int:
     return SOON if days <= len(times) - 1 else round(SOON * (len(times) - 1) / days)
 
 
-def smallest_losses(some: list[tuple[Levels, np.ndarray]], after: int, detector: Detector) -> np.ndarray:
-    """As detectable, of series with the deviations of their sessions, so many sessions after the loss: bisections of
-    the logarithm of the loss."""
+def smallest_losses(some: list[tuple[Levels, np.ndarray]], after: int, site: Site) -> np.ndarray:
+    """As detectable, of series of a site with the deviations of their sessions, so many sessions after the loss:
+    bisections of the logarithm of the loss."""
     if after < SESSIONS_AFTER:
         return np.full(len(some), np.inf)
     rng, made = np.random.default_rng(0), []
@@ -93,9 +83,9 @@ def smallest_losses(some: list[tuple[Levels, np.ndarray]], after: int, detector:
         of_series, sizes = np.nonzero(unknown)[0], each[unknown]
         drawn = zip(made, unknown, rules, losses)
         worse = [with_loss(values[some], rule, MOST_BEFORE, loss) for values, some, rule, loss in drawn]
-        found = look(np.concatenate(worse), detector.usual, detector.limit, enough=detector.limit)
+        found = look(np.concatenate(worse), site.usual, site.limit, enough=site.limit)
         sign = np.array([1 if rule.better == Better.LOWER else -1 for rule in rules])[of_series]
-        shown = (sign * found.step > detector.limit) & (np.abs(found.step_size) >= least[of_series])
+        shown = (sign * found.step > site.limit) & (np.abs(found.step_size) >= least[of_series])
         seen[unknown], hidden[unknown] = np.where(shown, (sizes, hidden[unknown]), (seen[unknown], sizes))
         return (seen <= each).mean(axis=1) >= PROBABILITY
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.links import FALSE_NAME as IN_A_RUN
 from coffeecup.postprocess.history.rolling import FALSE_NAME, looks_in_a_year
-from coffeecup.postprocess.history.site_files import Entry, Replacement
+from coffeecup.postprocess.history.site_files import Entry, of_present_nodes
 from coffeecup.postprocess.statistics.nodes import FEWEST, at_least
 
 WINDOW = 20  # newest sessions in which a node is slow now and then
@@ -40,10 +40,7 @@ def links(cases: pd.DataFrame, last: int, entries: Iterable[Entry] = ()) -> pd.D
         for node, text in [("", ""), *found["named"].items()]  # the first one stands for the run
     ]
     columns = ["session", "session_time", "system", "evidence", "node", "text", "compared"]
-    table = pd.DataFrame(rows, columns=columns)
-    for entry in entries:
-        if isinstance(entry, Replacement):
-            table = table[~entry.ended(table)]
+    table = of_present_nodes(pd.DataFrame(rows, columns=columns), entries)
     parts = table.groupby(["system", "evidence"])
     found = [(*place, *row) for place, own in parts for row in of_system(own, last)]
     return pd.DataFrame(found, columns=OF_LINKS).sort_values("named", ascending=False, kind="stable", ignore_index=True)

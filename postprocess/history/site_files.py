@@ -177,6 +177,14 @@ def in_maintenance(table: pd.DataFrame, entries: Iterable[Entry]) -> pd.Series:
     return covered
 
 
+def of_present_nodes(table: pd.DataFrame, entries: Iterable[Entry]) -> pd.DataFrame:
+    """The rows of a history.nodes.node_table without those of nodes that were replaced since then."""
+    for entry in entries:
+        if isinstance(entry, Replacement):
+            table = table[~entry.ended(table)]
+    return table
+
+
 class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What counts as a change of the series that have these values; the last entry that matches a series counts."""
 

@@ -2,19 +2,17 @@
 """A plan of tests (history.plan) as text and as JSON."""
 
 import shlex
-from io import StringIO
 
 import numpy as np
 import orjson
-from rich.console import Console
 
 from coffeecup.postprocess.history.candidates import TARGET, Candidates, words_of
 from coffeecup.postprocess.history.noise import Noise
 from coffeecup.postprocess.history.plan import Coverage, Plan, Share, Simulation, share
-from coffeecup.postprocess.show.terminal import simple_table
+from coffeecup.postprocess.show.terminal import rendered, simple_table
 from coffeecup.postprocess.show.words import counted, named, printable, seconds
 
-WIDTH = 118
+WIDTH = 158
 
 
 def place(target: tuple) -> str:
@@ -100,9 +98,7 @@ def table(content: list[dict]) -> str:
             counted_share(row["power"]),
             counted_share(row["false_alarms"]),
         )
-    screen = Console(file=StringIO(), width=WIDTH + 40, highlight=False)
-    screen.print(shown)
-    return "\n".join(line.rstrip() for line in screen.file.getvalue().splitlines())  # pyright: ignore[reportAttributeAccessIssue]
+    return "\n".join(line.rstrip() for line in rendered(shown, width=WIDTH).splitlines())
 
 
 def sentence(one: Coverage) -> str:

@@ -17,7 +17,6 @@ from noise_made import NOISE, Drawn
 from coffeecup.postprocess.history.change_points import findings, site_of
 from coffeecup.postprocess.history.noise import noises
 from coffeecup.postprocess.history.plan import Simulation, Terms
-from coffeecup.postprocess.history.power import Detector
 
 HEALTHY, BEFORE, WITHIN = 90, 40, 7  # sessions: those that a prediction sees, before a loss, and after its begin
 SITES = 12  # healthy ones, and as many with a loss: the share found differs by 5 points from site to site
@@ -48,7 +47,7 @@ def predicted(values: np.ndarray, hosts: np.ndarray | None, loss: float, repeats
     site = site_of(site_table(values, hosts))
     by = Simulation(
         list(noises(site.levels, runs)),
-        Detector(site.limit, site.usual),
+        site,
         Terms(minutes=1, nights=WITHIN, loss=loss, power=POWER, seed=part),
     )
     assert by.before == BEFORE

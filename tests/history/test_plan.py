@@ -12,10 +12,10 @@ from sessions_made import case, database, each_night, night, session, table_of
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.candidates import cost
-from coffeecup.postprocess.history.change_points import Rule, counted_runs, session_values, site_of
+from coffeecup.postprocess.history.change_points import Rule, Site, counted_runs, session_values, site_of
 from coffeecup.postprocess.history.levels import Shift
 from coffeecup.postprocess.history.noise import BLOCK, Noise, drawn_sessions, histories, noises, residuals, within
-from coffeecup.postprocess.history.power import Detector, alarms, with_loss
+from coffeecup.postprocess.history.power import alarms, with_loss
 from coffeecup.site_configs.common.planned_mode import ModeError, mode
 
 HIGHER = Rule(Better.HIGHER)
@@ -170,7 +170,7 @@ def test_loss_makes_a_metric_worse_from_a_night_on():
 def test_what_alarms_is_what_the_history_calls_a_regression():
     """Without noise: a loss lasting 4 nights alarms, for 3 nights it does not; a gain never does, nor a loss that was
     detected before."""
-    steady, detector = np.ones((1, 28)), Detector(4.0, None)
+    steady, site = np.ones((1, 28)), Site([], 4.0, None)
     for nights, rule, loss, before, alarmed in (
         (4, HIGHER, 0.1, 24, True),
         (3, HIGHER, 0.1, 24, False),
@@ -183,7 +183,7 @@ def test_what_alarms_is_what_the_history_calls_a_regression():
         (4, HIGHER, 0.1, 28, False),
     ):
         values = with_loss(steady, rule, 28 - nights, loss)
-        assert alarms(values, rule, detector, before).tolist() == [alarmed], (nights, rule, loss)
+        assert alarms(values, rule, site, before).tolist() == [alarmed], (nights, rule, loss)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from coffeecup.postprocess.history.plan import (
     plan,
     subsets,
 )
-from coffeecup.postprocess.history.power import MOST_BEFORE, SOON, Detector, alarms, detectable, with_loss
+from coffeecup.postprocess.history.power import MOST_BEFORE, SOON, alarms, detectable, with_loss
 from coffeecup.postprocess.history.table import SERIES
 
 HIGHER = Rule(Better.HIGHER)
@@ -31,7 +31,7 @@ def simulation(detections, power=0.5):
     noise = Noise({}, HIGHER, np.zeros(20), np.empty(0), 1)
     terms = Terms(10, 7, 0.1, power)
     known = {(n, 1, 7, 0.1): np.array(list(text * 20)) == "1" for n, text in enumerate(detections)}
-    return Simulation([noise] * len(detections), Detector(4.0, None), terms, _known=known)
+    return Simulation([noise] * len(detections), Site([], 4.0, None), terms, _known=known)
 
 
 def repeated(*detections, minutes=10):
@@ -42,7 +42,7 @@ def repeated(*detections, minutes=10):
         for n, text in enumerate(detections)
         for repeats, letter in zip((1, 2, 3, 5, 8), text)
     }
-    return Simulation([noise] * len(detections), Detector(4.0, None), Terms(minutes, 7, 0.1, 0.5), _known=known)
+    return Simulation([noise] * len(detections), Site([], 4.0, None), Terms(minutes, 7, 0.1, 0.5), _known=known)
 
 
 def offered(*seconds):
@@ -63,7 +63,7 @@ def test_cheapest_set_covers_every_target_and_counts_what_sizes_detect_together(
 def test_probability_is_proven_by_the_low_end_of_its_interval():
     """389 of 400 have the interval 95.1 % to 98.4 %; 388 begin at 94.9 %."""
     noise = Noise({}, HIGHER, np.zeros(20), np.empty(0), 1)
-    by = Simulation([noise], Detector(4.0, None), Terms(10, 7, 0.1, 0.95))
+    by = Simulation([noise], Site([], 4.0, None), Terms(10, 7, 0.1, 0.95))
     assert by.terms.draws == 400
     assert [by.proven(np.arange(400) < count) for count in (388, 389)] == [False, True]
 
@@ -82,7 +82,7 @@ def test_as_many_histories_are_drawn_as_decide(missed, draws):
 def test_what_would_be_enough():
     """Without noise, a loss of 2.9 % is below the 3 % that may be a regression; 3.2 % is above."""
     noise = Noise({}, HIGHER, np.zeros(20), np.empty(0), 1)
-    by = Simulation([noise], Detector(4.0, None), Terms(10, 4, 0.029, 0.5))
+    by = Simulation([noise], Site([], 4.0, None), Terms(10, 4, 0.029, 0.5))
     found = coverage(("t",), [0], 1, by)
     assert (found.reached, found.power.count, found.nights) == (False, 0, None)
     assert found.loss == pytest.approx(0.0319)
@@ -234,7 +234,7 @@ def test_the_smallest_loss_is_found_nine_times_in_ten_and_a_much_smaller_one_is_
 
     def found(size):
         return alarms(
-            with_loss(stable, Rule(better), MOST_BEFORE, size), Rule(better), Detector(4.5, 0.0), MOST_BEFORE
+            with_loss(stable, Rule(better), MOST_BEFORE, size), Rule(better), Site([], 4.5, 0.0), MOST_BEFORE
         ).mean()
 
     assert 0.04 < loss < 0.18 and found(1.15 * loss) > 0.85 > 0.7 > found(0.6 * loss)
