@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML pages: templates that escape everything, with the filters for numbers and figures."""
+"""HTML pages: templates that escape everything, with the filters for numbers, figures and tables."""
 
 import jinja2
 from markupsafe import Markup
@@ -27,5 +27,6 @@ def environment(*templates: jinja2.BaseLoader) -> jinja2.Environment:
         "lines": lambda text: "\n".join(map(printable, text.splitlines())),
         "unit_word": unit_word,
     }
-    made.globals |= {"svg": lambda figure, prefix: Markup(figure.svg(prefix))}
+    scrolling = made.get_template("table.html.j2").module.scrolling  # pyright: ignore[reportAttributeAccessIssue]
+    made.globals |= {"svg": lambda figure, prefix: Markup(figure.svg(prefix)), "scrolling": scrolling}
     return made
