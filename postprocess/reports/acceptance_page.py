@@ -76,6 +76,7 @@ def html(acceptance: Acceptance, result: dict, json_name: str, json_sha256: str)
         .get_template("acceptance.html.j2")
         .render(
             result=result,
+            command=result["command"],
             left_out=acceptance.left_out,
             text=acceptance.contract.text,
             parties=acceptance.contract.parties,
