@@ -188,7 +188,7 @@ def run_in(folder: Path, plan: Plan, arm: Arm, limit: float, came: list[int]) ->
             with suppress(subprocess.TimeoutExpired):
                 process.wait(LOOK_SECONDS)
     if process.returncode is None:
-        end(process, came, command)
+        end(process, came, command, GRACE)
         return f"it did not end within {limit:.0f} s and was ended; `run_limit` of a plan states another time"
     if not process.returncode:
         return None
@@ -218,13 +218,15 @@ def end_with_parent() -> None:
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def end(process: subprocess.Popen, came: list[int], command: list[str]) -> None:
-    """Ends everything in the session of a process: by SIGTERM, after which launchers end their kernels and these remove
-    what they made; what is still there after GRACE, or when another interrupt comes, by SIGKILL."""
+def end(process: subprocess.Popen, came: list[int], command: list[str], grace: float) -> None:
+    """Ends everything in the session of a process: by SIGTERM, after which launchers end their kernels, these remove
+    what they made, and ReFrame cancels its jobs; what is still there after `grace` seconds, or when another interrupt
+    comes, by SIGKILL."""
     before = len(came)
     for terminate in (*by_slurm(command), partial(os.killpg, process.pid, signal.SIGTERM)):
-        terminate()
-        last = time.monotonic() + GRACE
+        with suppress(ProcessLookupError):  # nothing is left
+            terminate()
+        last = time.monotonic() + grace
         while time.monotonic() < last and len(came) == before and members(process.pid):
             time.sleep(LOOK_SECONDS)
     for member in members(process.pid):

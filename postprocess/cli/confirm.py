@@ -6,10 +6,8 @@ import math
 import os
 import re
 import shlex
-import signal
 import subprocess
 import time
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,7 +107,7 @@ def rerun(report: "SessionReport", tests: list[str], seconds: float) -> "tuple[p
 def ended(command: list[str], there: Path, output: Path, seconds: float) -> str:
     """Runs ReFrame, whose results database stays as it is, for so many seconds at most; returns why it did not end by
     itself, or empty text. SIGTERM and SIGHUP end it, too, and then this process; ReFrame also ends after SIGKILL."""
-    from coffeecup.postprocess.cli.alternation import end_with_parent
+    from coffeecup.postprocess.cli.alternation import end, end_with_parent
 
     environment = os.environ | {"RFM_ENABLE_RESULTS_STORAGE": "0"}
     end_by_exception()
@@ -121,19 +119,5 @@ def ended(command: list[str], there: Path, output: Path, seconds: float) -> str:
         except subprocess.TimeoutExpired:
             return f"the rerun did not end within {counted(round(seconds), 'second')}"
         finally:
-            end(process)
+            end(process, [], command, GRACE)  # also if a script that calls ReFrame ended before it
     return ""
-
-
-def end(process: subprocess.Popen) -> None:
-    """Ends ReFrame, which then cancels its jobs, and after GRACE everything that is left of its process group: a script
-    that calls ReFrame ends before it."""
-    with suppress(ProcessLookupError):  # nothing is left
-        os.killpg(process.pid, signal.SIGTERM)
-        give_up = time.monotonic() + GRACE
-        while time.monotonic() < give_up:
-            process.poll()  # until then, it belongs to the group
-            os.killpg(process.pid, 0)
-            time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
