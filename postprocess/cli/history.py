@@ -122,13 +122,14 @@ def comparison(front: "pd.DataFrame") -> list[str]:
 
 def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, entries: list, losses: dict) -> dict:
     """The state of every series, the events, their changes, and what else changed in the sessions."""
+    from coffeecup.postprocess.history.circumstances import circumstances_of_all
     from coffeecup.postprocess.history.standing import standing
     from coffeecup.postprocess.reports import changes
 
     return {
         "series": standing(values, [finding for event in found for finding in event.findings], cases, entries, losses),
         **changes.objects(found),
-        "circumstances": circumstances(values),
+        "circumstances": circumstances_of_all(values),
     }
 
 
@@ -136,6 +137,7 @@ def overview(values: "pd.DataFrame", found: list, losses: dict) -> list[str]:
     """A line per series, the circumstances and the events under them."""
     import pandas as pd
 
+    from coffeecup.postprocess.history.circumstances import circumstances_of_all
     from coffeecup.postprocess.history.comparable import same_units
     from coffeecup.postprocess.history.table import SERIES
     from coffeecup.postprocess.reports.changes import lines, loss, place
@@ -153,23 +155,6 @@ def overview(values: "pd.DataFrame", found: list, losses: dict) -> list[str]:
         printable(
             f"{row.session_time:%Y-%m-%d %H:%M} UTC: {row.what}: {row.was or 'nothing'} -> {row.now or 'nothing'}"
         )
-        for row in circumstances(values).itertuples()
+        for row in circumstances_of_all(values).itertuples()
     ]
     return [*text, *(line for event in found for line in lines(event))]
-
-
-def circumstances(values: "pd.DataFrame") -> "pd.DataFrame":
-    """What changed from session to session, by time: session_time, what, was, now."""
-    import pandas as pd
-
-    from coffeecup.postprocess.history import circumstances as recorded
-    from coffeecup.postprocess.history.table import SERIES
-
-    if values.empty:
-        return pd.DataFrame(columns=["session_time", "what", "was", "now"])
-    happened = [
-        recorded.circumstances(series)
-        for _, series in values.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True)
-        for series in [series.drop_duplicates("session")]
-    ]
-    return pd.concat(happened).drop_duplicates().sort_values("session_time")

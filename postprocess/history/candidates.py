@@ -16,12 +16,11 @@ from coffeecup.postprocess.history.noise import Noise, noises
 from coffeecup.postprocess.history.plan import OfferedTest
 from coffeecup.postprocess.history.power import FEWEST_SESSIONS
 from coffeecup.postprocess.history.standing import ranks
-from coffeecup.postprocess.history.table import SERIES
+from coffeecup.postprocess.history.table import SERIES, WITHOUT_METRIC
 
 ONE_NODE, SEVERAL_NODES = "one node", "several nodes"
 PLACE = ["benchmark", "partition", "environ", "node", "file_system"]
 TARGET = ["check", *PLACE, "nodes", "parameters", "metric"]
-WITHOUT_METRIC = [name for name in SERIES if name != "metric"]
 NO_QUEUE = "local"  # ReFrame's scheduler without one
 
 

@@ -9,7 +9,7 @@ import orjson
 import pandas as pd
 
 from coffeecup.postprocess.history.numbers import numeric
-from coffeecup.postprocess.history.table import EVENTS
+from coffeecup.postprocess.history.table import EVENTS, WITHOUT_METRIC
 
 
 def surroundings(series: pd.DataFrame) -> pd.DataFrame:
@@ -50,3 +50,10 @@ def circumstances(series: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["session_time", "what", "was", "now"]).sort_values(
         "session_time", kind="stable", ignore_index=True
     )
+
+
+def circumstances_of_all(values: pd.DataFrame) -> pd.DataFrame:
+    """The circumstances of all series in a table of session_values, by time, each change once."""
+    alike = values.groupby(WITHOUT_METRIC, sort=False, observed=True)
+    happened = [circumstances(series.drop_duplicates("session")) for _, series in alike] or [circumstances(values)]
+    return pd.concat(happened).drop_duplicates().sort_values("session_time")

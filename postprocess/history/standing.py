@@ -16,7 +16,7 @@ from coffeecup.postprocess.history.comparable import same_unit, same_units, with
 from coffeecup.postprocess.history.completeness import TEST, missed, of_each_test, places_of, with_names
 from coffeecup.postprocess.history.looks import CANDIDATE, SESSIONS_AFTER, SESSIONS_BEFORE, look
 from coffeecup.postprocess.history.site_files import Entry
-from coffeecup.postprocess.history.table import SERIES
+from coffeecup.postprocess.history.table import SERIES, WITHOUT_METRIC, WITHOUT_PROCESSES
 from coffeecup.postprocess.statistics.medians import interval
 
 TOO_FEW = "too few sessions"  # to judge a series
@@ -50,9 +50,7 @@ def standing(
         rows.append(row | stopped(series, *tests[tuple(last[name] for name in TEST)]))
     table = pd.DataFrame(rows, columns=COLUMNS)
     return (
-        table.assign(rank=ranks(table))
-        .sort_values([*(name for name in SERIES if name != "metric"), "rank"], ignore_index=True)
-        .drop(columns="rank")
+        table.assign(rank=ranks(table)).sort_values([*WITHOUT_METRIC, "rank"], ignore_index=True).drop(columns="rank")
     )
 
 
@@ -140,7 +138,7 @@ def undecided(series: pd.DataFrame) -> str:
 def headlines(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of `table`, a standing, with the first metric of each benchmark, place and set of options, at each
     size."""
-    return table.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True).head(1)
+    return table.groupby(WITHOUT_METRIC, sort=False, observed=True).head(1)
 
 
 def newest(values: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
@@ -158,7 +156,7 @@ def scaling(table: pd.DataFrame) -> pd.DataFrame:
     process over that at the smallest size."""
     rates = headlines(table).query("unit == 'MByte/s' and processes > 0")
     rates = rates.assign(per_process=rates["median"] / rates["processes"])
-    alike = rates.groupby([name for name in SERIES if name != "processes"], sort=False, observed=True)
+    alike = rates.groupby(WITHOUT_PROCESSES, sort=False, observed=True)
     return rates[alike["processes"].transform("size") > 1].assign(
         efficiency=rates["per_process"] / alike["per_process"].transform("first")
     )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import counted_runs
-from coffeecup.postprocess.history.table import HISTORY, SERIES
+from coffeecup.postprocess.history.table import HISTORY, WITHOUT_PROCESSES
 
 EXPECTED = ["reference", "lower", "upper"]
 
@@ -21,7 +21,7 @@ def with_systems(table: pd.DataFrame) -> pd.DataFrame:
     headlines = {name: benchmarks()[name].metrics[0].name for name in metrics}
     wanted = table["metric"] == table["benchmark"].map(headlines)
     runs = counted_runs(table[wanted & table["official"]])
-    alike = ["session", *(name for name in SERIES if name != "processes")]
+    alike = ["session", *WITHOUT_PROCESSES]
     each = runs.assign(repetition=runs.groupby([*alike, "processes"]).cumcount())
     made = [
         of_system(sizes.sort_values("processes"), metrics[sizes["benchmark"].iloc[0]])

@@ -31,6 +31,7 @@ from coffeecup.postprocess.sessions.verdicts import Verdict, verdicts_of
 
 # A time series: rows that differ only in the session. Other options of the kernel are another series.
 SERIES = ["benchmark", "system", "partition", "environ", "node", "file_system", "processes", "settings", "metric"]
+WITHOUT_METRIC, WITHOUT_PROCESSES = ([name for name in SERIES if name != one] for one in ("metric", "processes"))
 NO_VALUE = "ReFrame counted this test as passed, but none of its performance variables has a value"
 # What ReFrame itself records of a session; everything else was given with --session-extras.
 RESERVED = frozenset(

@@ -5,7 +5,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
-from coffeecup.postprocess.history.table import SERIES
+from coffeecup.postprocess.history.table import WITHOUT_PROCESSES
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLACK, GREY, Figure
 from coffeecup.postprocess.show.words import counted, digits, file_word, named
@@ -27,8 +27,7 @@ def scaling(table: pd.DataFrame) -> Figure:
     """Bandwidth and efficiency of one benchmark over the number of processes, a line per place and options. `table` is
     a standing.scaling."""
     first = table.iloc[0]
-    alike = [name for name in SERIES if name != "processes"]
-    lines = [line for _, line in table.groupby(alike, sort=False, observed=True)]
+    lines = [line for _, line in table.groupby(WITHOUT_PROCESSES, sort=False, observed=True)]
     summaries = []
     with matplotlib.rc_context(plots.LOOK):
         drawn, (rate, share) = plots.canvas(

@@ -29,7 +29,7 @@ from coffeecup.postprocess.history.power import SOON
 from coffeecup.postprocess.history.repeated import links as lossy_links
 from coffeecup.postprocess.history.site_files import Entry
 from coffeecup.postprocess.history.standing import TOO_FEW, headlines, scaling, standing
-from coffeecup.postprocess.history.table import SERIES
+from coffeecup.postprocess.history.table import SERIES, WITHOUT_PROCESSES
 from coffeecup.postprocess.reports import changes, morning, site_figures
 from coffeecup.postprocess.show.html import environment
 from coffeecup.postprocess.show.plots import Figure
@@ -85,9 +85,7 @@ class SitePage:
     @property
     def overview(self) -> pd.DataFrame:
         """The headlines at the largest size of each place."""
-        return self.headlines.groupby([name for name in SERIES if name != "processes"], sort=False, observed=True).tail(
-            1
-        )
+        return self.headlines.groupby(WITHOUT_PROCESSES, sort=False, observed=True).tail(1)
 
     @property
     def slow_nodes(self) -> list[str]:
@@ -200,8 +198,7 @@ def html(
     """The page. `links` has the report on a log by the log's SHA-256 (drill_down.report_links), `lines` are those of
     morning.lines. The page runs its own script only, which filters it; its Content-Security-Policy has the hash."""
     script = files("coffeecup.postprocess.reports").joinpath("templates/site.js").read_text()
-    alike = [name for name in SERIES if name != "processes"]
-    sizes = dict(iter(page.headlines.groupby(alike, sort=False, observed=True)))
+    sizes = dict(iter(page.headlines.groupby(WITHOUT_PROCESSES, sort=False, observed=True)))
     return (
         environment(jinja2.PackageLoader("coffeecup.postprocess.reports"))
         .get_template("site.html.j2")
@@ -220,7 +217,7 @@ def html(
             link_line=changes.link_line,
             server_line=changes.server_line,
             lines=list(lines),
-            sizes=lambda row: sizes[tuple(getattr(row, name) for name in alike)],
+            sizes=lambda row: sizes[tuple(getattr(row, name) for name in WITHOUT_PROCESSES)],
             standing=bad_rows,
             filters=filters(page),
             folded=sum(len(part.table) for part in page.parts) > MOST_OPEN,
