@@ -19,7 +19,8 @@ from coffeecup.postprocess.comparison.verdicts import Verdict, of_interval
 from coffeecup.postprocess.history.change_points import Levels, site_of
 from coffeecup.postprocess.history.circumstances import surroundings
 from coffeecup.postprocess.history.noise import BLOCK, residuals
-from coffeecup.postprocess.history.table import SERIES
+from coffeecup.postprocess.history.standing import ranks
+from coffeecup.postprocess.history.table import SERIES, WITHOUT_METRIC
 from coffeecup.postprocess.statistics.pairs import RISK
 
 BEFORE, AFTER = "before", "after"
@@ -83,9 +84,9 @@ def not_judged(values: pd.DataFrame, sides: dict[str, list[str]], judged: list[d
 
 def first_metrics(values: pd.DataFrame) -> pd.DataFrame:
     """The rows of the first metric of each test and place."""
-    alike = [name for name in SERIES if name != "metric"]
-    heads = values.drop_duplicates([*alike, "metric"]).groupby(alike, sort=False, observed=True).head(1)
-    return values.merge(heads[SERIES], on=SERIES)
+    series = values.drop_duplicates(SERIES)
+    first = series.assign(rank=ranks(series)).sort_values("rank", kind="stable").drop_duplicates(WITHOUT_METRIC)
+    return values.merge(first[SERIES], on=SERIES)
 
 
 def places(one: Levels, sessions: list[str]) -> np.ndarray:

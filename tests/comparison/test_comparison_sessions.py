@@ -30,6 +30,15 @@ def test_a_planted_difference_is_found_with_its_size(tmp_path, factor, standing)
     assert found.low <= factor <= found.high and 1.005 < found.high / found.middle < 1.03
 
 
+def test_the_first_metric_is_the_one_that_the_benchmark_states_first(tmp_path):
+    """PRIOMark's is the total; the losses `abl` and `acl` precede it in the alphabet only."""
+    metrics = {"acl": (0.2, "1"), "abl": (0.1, "1"), "total": (100.0, "MByte/s")}
+    table = values_of(tmp_path, each_night(25, lambda _: [made_case(metrics, benchmark="priomark")]))
+    names = table["session"].unique().tolist()
+    found = compare_sessions(table, {"before": [names[-2]], "after": [names[-1]]}, [], 0.03)
+    assert [one.series["metric"] for one in found.verdicts] == ["total"] and not found.not_judged
+
+
 def test_noise_that_hides_a_difference_that_matters_decides_nothing(tmp_path):
     """And nobody foresees how many sessions would."""
     one = judged(tmp_path, [*steady(60, spread=0.05), 1000.0, 1000.0])
