@@ -123,10 +123,6 @@ def maintained(cases: pd.DataFrame, entries: list[Entry], is_part: bool = False)
         if isinstance(entry, Maintenance):
             count = int(entry.covers(cases).sum())
             if count or not (is_part or entry.is_at(cases).any()):
-                notes.append(
-                    (
-                        f"maintenance, {counted(count, 'test run')} left out" if count else "maintenance of no test",
-                        entry,
-                    )
-                )
+                text = f"maintenance, {counted(count, 'test run')} left out" if count else "maintenance of no test"
+                notes.append((text, entry))
     return notes

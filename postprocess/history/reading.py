@@ -91,14 +91,12 @@ class Kept:
         self.database, self.path = database, database.with_name(f".{database.name}.derived")
         self.connection: sqlite3.Connection | None = None
         self.new: list[tuple[str, bytes, bytes]] = []
-        # Nobody may write here, or another process does.
-        with suppress(OSError, sqlite3.OperationalError):
-            try:
-                self.connection = self.opened()
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError):
-                    raise
-                self.forget()
+        try:
+            self.connection = self.opened()
+        except (OSError, sqlite3.OperationalError):
+            pass  # nobody may write here, or another process does
+        except sqlite3.DatabaseError:
+            self.forget()
 
     def opened(self) -> sqlite3.Connection | None:
         """None if the file is not a regular one of the database's owner. Who may read the database may read it."""

@@ -232,9 +232,7 @@ def lines(event: Event) -> list[str]:
 
 def event_place(event: Event) -> str:
     """The place of an event that concerns several series."""
-    if event.scope == EVERYTHING:
-        return printable(f"all of {event.system}")
-    return printable(f"{event.scope} of {event.system}")
+    return printable(f"{'all' if event.scope == EVERYTHING else event.scope} of {event.system}")
 
 
 def metrics_of(event: Event) -> str:

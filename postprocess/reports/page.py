@@ -218,11 +218,8 @@ def option(value) -> str:
     """The value of an option in words."""
     if isinstance(value, list):
         return "[" + ", ".join(map(option, value)) + "]"
-    return (
-        {None: "not set", True: "yes", False: "no"}.get(value, str(value))
-        if value is None or isinstance(value, bool)
-        else str(value)
-    )
+    words = {None: "not set", True: "yes", False: "no"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def hosts(log: Log) -> list[dict]:
