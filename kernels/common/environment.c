@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fail.h"
 #include "gather.h"
-#include "memory.h"
 #include "record.h"
 
 extern char **environ;
@@ -83,16 +81,6 @@ json_t *steering_environment(void)
     return variables;
 }
 
-/* The text of rank 0 on all processes, to be freed. */
-static char *text_of_rank_0(const char *text)
-{
-    int bytes = text ? (int)strlen(text) + 1 : 0;
-    MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    char *copy = text ? copy_text(text) : allocate((size_t)bytes, 1);
-    MPI_CHECK(MPI_Bcast(copy, bytes, MPI_CHAR, 0, MPI_COMM_WORLD));
-    return copy;
-}
-
 /* Adds the names of `variables` that have no such value in `others`. Open MPI 4 itself sets PSM2_DEVICES, in some
  * processes only. */
 static void add_differing(json_t *names, json_t *variables, json_t *others)
@@ -106,43 +94,26 @@ static void add_differing(json_t *names, json_t *variables, json_t *others)
     }
 }
 
-/* Rank 0: the names of all processes. Without any, which is usual, nothing is gathered. Takes over `names`. */
-static json_t *gather_names(json_t *names)
-{
-    char *text = json_dumps(names, JSON_COMPACT);
-    int bytes = json_object_size(names) > 0 ? (int)strlen(text) + 1 : 0, most = 0;
-    MPI_CHECK(MPI_Allreduce(&bytes, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    char *mine = allocate((size_t)most + 1, 1);
-    memcpy(mine, text, (size_t)bytes);
-    char *all = most > 0 ? gather(MPI_COMM_WORLD, mine, (size_t)most) : NULL;
-    for (int rank = 0; all && rank < size_of(MPI_COMM_WORLD); rank++) {
-        json_t *some = json_loads(all + (size_t)rank * (size_t)most, 0, NULL);
-        json_object_update(names, some);
-        json_decref(some);
-    }
-    free(all);
-    free(mine);
-    free(text);
-    return names;
-}
-
 json_t *differing_environment(void)
 {
-    json_t *mine = steering_environment(), *names = json_object();
+    json_t *mine = steering_environment(), *names = json_object(), *all_names = json_object(), *list = json_array();
     char *own = rank_in(MPI_COMM_WORLD) == 0 ? json_dumps(mine, JSON_COMPACT) : NULL;
     char *text = text_of_rank_0(own);
     json_t *first = json_loads(text, 0, NULL);
     add_differing(names, mine, first);
     add_differing(names, first, mine);
-    names = gather_names(names);
+    /* without any, which is usual, nothing is sent */
+    json_t *all = gather_json(json_object_size(names) > 0 ? json_incref(names) : NULL), *some, *unused;
+    size_t place;
+    const char *name;
+    json_array_foreach(all, place, some) json_object_update(all_names, some);
+    json_object_foreach(all_names, name, unused) json_array_append_new(list, json_string(name));
     free(own);
     free(text);
     json_decref(first);
     json_decref(mine);
-    json_t *list = json_array();
-    const char *name;
-    json_t *unused;
-    json_object_foreach(names, name, unused) json_array_append_new(list, json_string(name));
     json_decref(names);
+    json_decref(all);
+    json_decref(all_names);
     return list;
 }

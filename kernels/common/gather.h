@@ -2,6 +2,7 @@
 /* Who the processes are, and values of all of them or of all nodes on rank 0. Never called while a clock runs. */
 #pragma once
 
+#include <jansson.h>
 #include <mpi.h>
 #include <stddef.h>
 
@@ -18,3 +19,11 @@ void *gather(MPI_Comm comm, const void *mine, size_t bytes);
 /* The same of all processes, but only the values of the nodes' first processes. `nodes` becomes their number, 0 on
  * ranks other than 0. */
 void *gather_from_nodes(int leader, const void *mine, size_t bytes, int *nodes);
+
+/* Rank 0: the JSON values of all processes that have one, in the order of the ranks; NULL on the others. Takes
+ * ownership of `mine`, NULL: none. Collective over all processes. */
+json_t *gather_json(json_t *mine);
+
+/* A copy of rank 0's text on all processes, to be freed; `text` is NULL on the others. Collective over all processes.
+ */
+char *text_of_rank_0(const char *text);

@@ -14,15 +14,6 @@
 #include "memory.h"
 #include "record.h"
 
-struct host {
-    char name[MPI_MAX_PROCESSOR_NAME];
-    char topology[1024]; /* "" if the scheduler states none */
-    char processor[256]; /* its model, "" if the system states none */
-    char system[160];    /* "Linux 6.1.0-18-amd64", "" in simulations */
-    int64_t memory_bytes, available_bytes;
-    int cores, offered_cores, online_cores, ranks;
-};
-
 void host_name(char name[MPI_MAX_PROCESSOR_NAME])
 {
     int length = 0;
@@ -51,55 +42,52 @@ static MPI_Comm find_node(const char *name)
     return node;
 }
 
-static json_t *host_json(const struct host *host)
+/* The log's description of this node, still without its ranks. Collective over `node`. */
+static json_t *host_json(const char *name, MPI_Comm node, int64_t memory_bytes)
 {
+    const int cores = count_cores(node), offered_cores = count_offered_cores(node);
+    const char *topology = getenv("SLURM_TOPOLOGY_ADDR");
     json_t *fields =
-        OBJECT(field_text("name", host->name), field_json("ranks", json_array()), field_json("core_sets", json_array()),
-               field_int("cores", host->cores), field_int("offered_cores", host->offered_cores),
-               field_int("online_cores", host->online_cores), field_int("memory_bytes", host->memory_bytes),
-               field_int("available_bytes", host->available_bytes));
-    if (host->topology[0])
-        json_object_set_new(fields, "topology", text_json(host->topology));
-    if (host->processor[0])
-        json_object_set_new(fields, "processor", text_json(host->processor));
-    if (host->system[0])
-        json_object_set_new(fields, "system", text_json(host->system));
+        OBJECT(field_text("name", name), field_json("ranks", json_array()), field_json("core_sets", json_array()),
+               field_int("cores", cores), field_int("offered_cores", offered_cores),
+               field_int("online_cores", count_online_cores()), field_int("memory_bytes", memory_bytes),
+               field_int("available_bytes", available_memory_bytes()));
+    if (topology && *topology)
+        object_add(fields, field_text("topology", topology));
+#ifndef COFFEECUP_SIMULATED
+    char processor[256], text[160];
+    struct utsname system;
+    processor_model("/proc/cpuinfo", processor, sizeof processor);
+    if (processor[0])
+        object_add(fields, field_text("processor", processor));
+    if (uname(&system) == 0) {
+        snprintf(text, sizeof text, "%s %s", system.sysname, system.release);
+        object_add(fields, field_text("system", text));
+    }
+#endif
     return fields;
 }
 
-/* The hosts in the order of their leaders, the lowest ranks on them. */
-static json_t *collect_hosts(const struct host *host, const int *leaders, const struct core_set *cores, int ranks)
+/* The hosts in the order of their leaders, the lowest ranks on them; takes ownership of `host`. NULL on all ranks
+ * except 0. */
+static json_t *gather_hosts(json_t *host, int leader)
 {
-    json_t *hosts = json_array(), **host_of_leader = allocate((size_t)ranks, sizeof *host_of_leader);
-    for (int rank = 0; rank < ranks; rank++) {
-        const int leader = leaders[rank];
-        struct host remote = *host;
-        if (leader == rank) {
-            if (rank != 0)
-                MPI_CHECK(MPI_Recv(&remote, sizeof remote, MPI_BYTE, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-            host_of_leader[rank] = host_json(&remote);
-            json_array_append_new(hosts, host_of_leader[rank]);
-        }
-        json_array_append_new(json_object_get(host_of_leader[leader], "ranks"), json_integer(rank));
-        json_array_append_new(json_object_get(host_of_leader[leader], "core_sets"), cores_json(&cores[rank]));
+    const int rank = rank_in(MPI_COMM_WORLD), ranks = size_of(MPI_COMM_WORLD);
+    const struct core_set mine = allowed_cores();
+    int *leaders = gather(MPI_COMM_WORLD, &leader, sizeof leader), nodes = 0;
+    struct core_set *cores = gather(MPI_COMM_WORLD, &mine, sizeof mine);
+    json_t *hosts = gather_json(leader == rank ? json_incref(host) : NULL);
+    json_t **host_of_leader = hosts ? allocate((size_t)ranks, sizeof *host_of_leader) : NULL;
+    for (int r = 0; hosts && r < ranks; r++) {
+        if (leaders[r] == r)
+            host_of_leader[r] = json_array_get(hosts, (size_t)nodes++);
+        json_array_append_new(json_object_get(host_of_leader[leaders[r]], "ranks"), json_integer(r));
+        json_array_append_new(json_object_get(host_of_leader[leaders[r]], "core_sets"), cores_json(&cores[r]));
     }
     free(host_of_leader);
-    return hosts;
-}
-
-/* Rank 0 receives each rank's leader and each leader's host. */
-static json_t *gather_hosts(const struct host *host, int leader, int rank, int ranks)
-{
-    const struct core_set mine = allowed_cores();
-    int *leaders = gather(MPI_COMM_WORLD, &leader, sizeof leader);
-    struct core_set *cores = gather(MPI_COMM_WORLD, &mine, sizeof mine);
-    json_t *hosts = NULL;
-    if (rank == 0)
-        hosts = collect_hosts(host, leaders, cores, ranks);
-    else if (leader == rank)
-        MPI_CHECK(MPI_Send(host, sizeof *host, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
     free(leaders);
     free(cores);
+    json_decref(host);
     return hosts;
 }
 
@@ -195,33 +183,19 @@ static json_t *describe_mpi(int cores_min, int cores_max)
 struct machine machine_describe(void)
 {
     struct machine machine = {0};
-    struct host host = {0};
-    const int rank = rank_in(MPI_COMM_WORLD), ranks = size_of(MPI_COMM_WORLD);
-
-    const char *topology = getenv("SLURM_TOPOLOGY_ADDR");
-    host_name(host.name);
-    snprintf(host.topology, sizeof host.topology, "%s", topology ? topology : "");
-#ifndef COFFEECUP_SIMULATED
-    struct utsname system;
-    processor_model("/proc/cpuinfo", host.processor, sizeof host.processor);
-    if (uname(&system) == 0)
-        snprintf(host.system, sizeof host.system, "%s %s", system.sysname, system.release);
-#endif
-    MPI_Comm node = find_node(host.name);
-    host.ranks = size_of(node);
-    host.cores = count_cores(node);
-    host.offered_cores = count_offered_cores(node);
-    host.online_cores = count_online_cores();
-    host.memory_bytes = node_memory_bytes(&machine.memory_source);
-    host.available_bytes = available_memory_bytes();
+    char name[MPI_MAX_PROCESSOR_NAME];
+    host_name(name);
+    MPI_Comm node = find_node(name);
+    machine.ranks_on_node = size_of(node);
+    machine.node_memory_bytes = node_memory_bytes(&machine.memory_source);
+    json_t *host = host_json(name, node, machine.node_memory_bytes);
+    const int rank = rank_in(MPI_COMM_WORLD);
     machine.leader = rank;
     MPI_CHECK(MPI_Bcast(&machine.leader, 1, MPI_INT, 0, node));
     MPI_CHECK(MPI_Comm_free(&node));
     machine.nodes = machine.leader == rank;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &machine.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-    machine.ranks_on_node = host.ranks;
-    machine.node_memory_bytes = host.memory_bytes;
-    machine.hosts = gather_hosts(&host, machine.leader, rank, ranks);
+    machine.hosts = gather_hosts(host, machine.leader);
 
     const struct core_set cores = allowed_cores();
     int binding[2] = {core_count(&cores), -core_count(&cores)}, extremes[2];

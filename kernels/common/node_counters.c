@@ -2,7 +2,6 @@
 /* See node_counters.h. */
 #include "node_counters.h"
 
-#include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +12,9 @@
 #include "counter_rows.h"
 #include "fail.h"
 #include "gather.h"
-#include "memory.h"
 #include "record.h"
 
-enum { TAG, FOLLOW_SECONDS = 20 };
+enum { FOLLOW_SECONDS = 20 };
 
 double idle_power_seconds;
 
@@ -216,48 +214,10 @@ static json_t *merge(json_t *nodes, double elapsed_seconds, bool idle)
                   field_json("absent", names), field_json("hosts", hosts));
 }
 
-static json_t *receive(int rank, int bytes)
-{
-    char *text = allocate((size_t)bytes, 1);
-    MPI_CHECK(MPI_Recv(text, bytes, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    json_t *node = json_loadb(text, (size_t)bytes, 0, NULL);
-    free(text);
-    if (!node)
-        fail("the counters that rank %d sent are no JSON; report this together with the output of the run", rank);
-    return node;
-}
-
-/* The objects of all nodes in the order of their first ranks; `mine` is NULL on ranks that read nothing. Takes
- * ownership of `mine`; NULL on all ranks except 0. */
-static json_t *gather_nodes(json_t *mine)
-{
-    const int rank = rank_in(MPI_COMM_WORLD), ranks = size_of(MPI_COMM_WORLD);
-    char *text = mine && rank != 0 ? json_dumps(mine, JSON_COMPACT) : NULL;
-    const size_t length = text ? strlen(text) : 0;
-    if (length > INT_MAX)
-        fail("the counters of the node have %zu bytes; report this together with the output of the run", length);
-    const int bytes = (int)length;
-    int *lengths = gather(MPI_COMM_WORLD, &bytes, sizeof bytes);
-    json_t *nodes = NULL;
-    if (rank == 0) {
-        nodes = json_array();
-        json_array_append(nodes, mine);
-        for (int other = 1; other < ranks; other++)
-            if (lengths[other] > 0)
-                json_array_append_new(nodes, receive(other, lengths[other]));
-    } else if (text) {
-        MPI_CHECK(MPI_Send(text, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD));
-    }
-    free(lengths);
-    free(text);
-    json_decref(mine);
-    return nodes;
-}
-
 /* The record of an object of each node; takes ownership of this node's. NULL on all ranks except 0. */
 static json_t *record_json(json_t *mine, double elapsed_seconds, bool idle)
 {
-    json_t *nodes = gather_nodes(mine), *record = nodes ? merge(nodes, elapsed_seconds, idle) : NULL;
+    json_t *nodes = gather_json(mine), *record = nodes ? merge(nodes, elapsed_seconds, idle) : NULL;
     json_decref(nodes);
     return record;
 }

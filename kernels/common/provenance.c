@@ -188,44 +188,23 @@ static const char *first_other(const char *list, const char *reference)
     return NULL;
 }
 
-struct other {
-    char host[MPI_MAX_PROCESSOR_NAME], path[PATH_MAX];
-};
-
-/* Rank 0 receives the first different file of each node that has one. */
-static json_t *gather_others(const char *other_line)
+/* A node that has another file, from the line of this file. */
+static json_t *other_json(const char *line)
 {
-    struct other other = {0};
-    const bool differs = other_line != NULL;
-    bool *all = gather(MPI_COMM_WORLD, &differs, sizeof differs);
-    if (!all) {
-        if (differs) {
-            const char *path = strchr(other_line, ' ') + 2;
-            host_name(other.host);
-            snprintf(other.path, sizeof other.path, "%.*s", (int)strcspn(path, "\n"), path);
-            MPI_CHECK(MPI_Send(&other, sizeof other, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
-        }
-        return NULL;
-    }
-    json_t *others = json_array();
-    for (int from = 1; from < size_of(MPI_COMM_WORLD); from++) {
-        if (!all[from])
-            continue;
-        MPI_CHECK(MPI_Recv(&other, sizeof other, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        json_array_append_new(others, OBJECT(field_text("host", other.host), field_text("path", other.path)));
-    }
-    free(all);
-    return others;
+    char host[MPI_MAX_PROCESSOR_NAME], path[PATH_MAX];
+    const char *begin = strchr(line, ' ') + 2;
+    host_name(host);
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(begin, "\n"), begin);
+    return OBJECT(field_text("host", host), field_text("path", path));
 }
 
+/* Rank 0: the first different file of each node that has one. */
 static json_t *compare_nodes(const char *list, int leader)
 {
     const int rank = rank_in(MPI_COMM_WORLD);
-    int bytes = list ? (int)strlen(list) + 1 : 0;
-    MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    char *reference = rank == 0 ? copy_text(list) : allocate((size_t)bytes, 1);
-    MPI_CHECK(MPI_Bcast(reference, bytes, MPI_CHAR, 0, MPI_COMM_WORLD));
-    json_t *others = gather_others(leader == rank ? first_other(list, reference) : NULL);
+    char *reference = text_of_rank_0(rank == 0 ? list : NULL);
+    const char *other = leader == rank ? first_other(list, reference) : NULL;
+    json_t *others = gather_json(other ? other_json(other) : NULL);
     free(reference);
     return others;
 }
