@@ -55,45 +55,38 @@ static void write_layout(const struct step *now, const struct files *files)
 {
     json_t *layout = now->row->separate ? layout_json(now->state->run, now->in_order, files->layout.server) : NULL;
     if (layout)
-        log_write(now->state->run->log, "layout",
-                  layout_record_json(&(struct subject){now->processes, now->method, now->row}, layout));
+        log_write(now->state->run->log, "layout", step_json(now, layout));
 }
 
-static void note_type(struct step *now, const struct type_result *result, json_t *hints)
+static void note_type(struct step *now, const struct files *files, json_t *hints)
 {
     struct state *state = now->state;
-    json_t *striping = striping_json(now->in_order, &result->files.layout, !now->row->separate);
+    json_t *striping = striping_json(now->in_order, &files->layout, !now->row->separate);
     if (state->run->log)
-        log_write(state->run->log, "pattern_type",
-                  pattern_type_json(&(struct subject){now->processes, now->method, now->row}, result, striping, hints));
-    else
-        json_decref(hints);
+        log_write(state->run->log, "pattern_type", step_json(now, pattern_type_json(now, files, striping, hints)));
     state->summary->bytes[now->partition][now->method][now->type] = (double)now->bytes;
-    state->summary->seconds[now->partition][now->method][now->type] = type_seconds(result);
+    state->summary->seconds[now->partition][now->method][now->type] = type_seconds(now, files);
 }
 
 static void measure_type(struct step *now)
 {
-    struct type_result result = {0};
+    struct files files = {0};
     now->row = type_of(now->state->request, now->type);
     now->bytes = 0;
     now->pattern_seconds = 0;
     if (now->row->segmented && now->method == METHOD_WRITE)
         plan_segments(now);
     watch(now, "opening", -1);
-    open_files(now, 0, &result.files);
+    open_files(now, 0, &files);
     peers_arrive();
     now->stream.segment_bytes = now->past->segment_bytes[now->type];
-    json_t *effective = hints_in_effect(now->stream.file);
+    json_t *effective = now->state->run->log ? hints_in_effect(now->stream.file) : NULL;
     const int64_t end = measure_patterns(now);
     watch(now, "closing", -1);
-    close_files(now, now->row->segmented ? (now->processes - 1) * now->stream.segment_bytes + end : end, &result.files);
+    close_files(now, now->row->segmented ? (now->processes - 1) * now->stream.segment_bytes + end : end, &files);
     peers_arrive();
-    result.bytes = now->bytes;
-    result.segment_bytes = now->stream.segment_bytes;
-    result.pattern_seconds = now->pattern_seconds;
-    write_layout(now, &result.files);
-    note_type(now, &result, effective);
+    write_layout(now, &files);
+    note_type(now, &files, effective);
 }
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */

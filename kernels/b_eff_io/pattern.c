@@ -119,18 +119,18 @@ static void note_result(struct step *now, const struct pattern *pattern, const s
     }
 }
 
-static void write_record(struct step *now, const struct pattern *pattern, const struct result *result, json_t *hints)
+static void write_record(const struct step *now, const struct pattern *pattern, const struct result *result,
+                         bool own_hints)
 {
-    if (now->state->run->log)
-        log_write(now->state->run->log, "measurement",
-                  measurement_json(&(struct subject){now->processes, now->method, now->row}, now->number, pattern,
-                                   result, scheduled_seconds(now, pattern), hints));
-    else
-        json_decref(hints);
+    if (!now->state->run->log)
+        return;
+    json_t *hints = own_hints ? hints_in_effect(now->stream.file) : json_null();
+    log_write(now->state->run->log, "measurement",
+              step_json(now, measurement_json(now, pattern, result, scheduled_seconds(now, pattern), hints)));
 }
 
 /* Only processes that do not wait for each other in their calls have times of their own. */
-static void write_process_times(struct step *now, const struct result *result)
+static void write_process_times(const struct step *now, const struct result *result)
 {
     const struct run *run = now->state->run;
     if (now->row->collective)
@@ -139,9 +139,10 @@ static void write_process_times(struct step *now, const struct result *result)
     json_t *access = process_times(run, now->in_order, result->own_access);
     json_t *sync = process_times(run, now->in_order, result->own_sync);
     if (run->log)
-        log_write_rounded(run->log, "process_times",
-                          process_times_json(&(struct subject){now->processes, now->method, now->row}, now->number,
-                                             calls, access, sync));
+        log_write_rounded(
+            run->log, "process_times",
+            step_json(now, OBJECT(field_int("pattern", now->number), field_json("calls", calls),
+                                  field_json("access_seconds", access), field_json("sync_seconds", sync))));
 }
 
 static void advance(struct step *now, const struct pattern *pattern, const char *method)
@@ -181,7 +182,7 @@ void measure_pattern(struct step *now, const struct pattern *pattern, int64_t st
     if (access.limits.calls < defined_calls(now, pattern))
         result.ending = ENDED_BY_OVERRUN;
     note_result(now, pattern, &result);
-    write_record(now, pattern, &result, own_hints ? hints_in_effect(now->stream.file) : json_null());
+    write_record(now, pattern, &result, own_hints);
     write_process_times(now, &result);
     if (own_hints)
         MPI_CHECK(MPI_Info_free(&now->stream.hints));

@@ -6,34 +6,17 @@
 
 #include "files.h"
 
-/* Partition, access method and type of a record. */
-struct subject {
-    int processes; /* of the partition */
-    enum method_number method;
-    const struct pattern_type *type;
-};
-
-/* A pattern type from opening to closing; bytes of all processes. */
-struct type_result {
-    struct files files;
-    int64_t bytes, segment_bytes;
-    double pattern_seconds;
-};
-
 /* A pattern of the plan. */
 json_t *pattern_json(int number, const struct pattern *pattern);
 
-double type_seconds(const struct type_result *result);
+/* A record of this step: its partition, access method and type, then `fields`, of which it takes ownership. */
+json_t *step_json(const struct step *now, json_t *fields);
 
-/* Both take ownership of `hints`, and of `striping`, which striping_json() made. */
-json_t *measurement_json(const struct subject *subject, int number, const struct pattern *pattern,
-                         const struct result *result, double scheduled_seconds, json_t *hints);
-json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *striping,
-                          json_t *hints);
+/* The fields of the pattern that was measured. Takes ownership of `hints`. */
+json_t *measurement_json(const struct step *now, const struct pattern *pattern, const struct result *result,
+                         double scheduled_seconds, json_t *hints);
 
-/* Takes ownership of the lists, one value for each process in the order of the ranks (process_times.h). */
-json_t *process_times_json(const struct subject *subject, int number, json_t *calls, json_t *access_seconds,
-                           json_t *sync_seconds);
-
-/* Takes ownership of `servers`, which layout_json() made. */
-json_t *layout_record_json(const struct subject *subject, json_t *servers);
+/* The time of a type from opening to closing its files, and the fields of it. Takes ownership of `hints`, and of
+ * `striping`, which striping_json() made. */
+double type_seconds(const struct step *now, const struct files *files);
+json_t *pattern_type_json(const struct step *now, const struct files *files, json_t *striping, json_t *hints);
