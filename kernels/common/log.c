@@ -90,8 +90,10 @@ static bool write_record(struct log *log, const char *kind, json_t *fields, size
 
 static void log_digits(struct log *log, const char *kind, json_t *fields, size_t digits)
 {
-    if (!log)
+    if (!log) {
+        json_decref(fields);
         return;
+    }
     interrupt_hold();
     const bool written = write_record(log, kind, fields, digits);
     const int cause = errno;

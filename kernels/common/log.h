@@ -12,7 +12,8 @@ struct log;
 /* Creates the file; never overwrites one. Returns NULL with a sentence in `reason` if that fails. Rank 0 only. */
 struct log *log_open(const char *path, char *reason, size_t reason_bytes);
 
-/* Appends `{"record": kind, "sequence": n, ...fields}`. Takes ownership of `fields`. A full disk ends the run. */
+/* Appends `{"record": kind, "sequence": n, ...fields}`. Takes ownership of `fields`, also where the log is NULL. A
+ * full disk ends the run. */
 void log_write(struct log *log, const char *kind, json_t *fields);
 
 /* The same with real numbers of four significant digits: for long lists of times. */

@@ -164,10 +164,7 @@ static void write_layout(const struct priomark *host)
 static void write_measurement(struct priomark *host, struct result *result)
 {
     json_t *record = measured_json(host, result);
-    if (host->run->log)
-        log_write(host->run->log, "measurement", record);
-    else
-        json_decref(record);
+    log_write(host->run->log, "measurement", record);
     write_process_times(host);
     write_layout(host);
 }

@@ -264,7 +264,10 @@ static void an_end_record_of_a_handler_has_microseconds(void)
 
 static void other_ranks_have_no_log_and_do_nothing(void)
 {
-    log_write(NULL, "first", NULL);
+    json_t *kept = json_array();
+    log_write(NULL, "first", OBJECT(field_json("kept", json_incref(kept))));
+    CHECK(kept->refcount == 1, "the fields are released");
+    json_decref(kept);
     CHECK(log_close(NULL, "complete", NULL), "closing");
 }
 

@@ -61,8 +61,5 @@ void measure_tails(struct pairwise_state *state, const char *scope, int matching
                             field_json("median_seconds", list_of_nodes(state, median)),
                             field_json("p999_seconds", list_of_nodes(state, late)),
                             field_json("longest_seconds", list_of_nodes(state, longest)));
-    if (state->run->log)
-        log_write_rounded(state->run->log, "tails", fields);
-    else
-        json_decref(fields);
+    log_write_rounded(state->run->log, "tails", fields);
 }

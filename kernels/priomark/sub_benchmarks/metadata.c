@@ -359,10 +359,7 @@ static void record(struct priomark *run, struct result *result)
     json_t *fields =
         OBJECT(field_int("case", run->number), field_int("repetition", run->repetition),
                field_bool("synchronised", priomark_number(run, "sync", 0) != 0), field_json("operations", list));
-    if (run->run->log)
-        log_write(run->run->log, "metadata", fields);
-    else
-        json_decref(fields);
+    log_write(run->run->log, "metadata", fields);
 }
 
 const struct sub_benchmark metadata_benchmark = {.name = "metadata",
