@@ -25,7 +25,6 @@ struct state {
     int64_t (*first_loop_length)[METHODS]; /* of each pattern; 0 until it is known */
     struct pace pace;
     bool has_warned; /* that the time budget is too small */
-    struct progress progress;
 };
 
 /* A pattern that is being measured. */
@@ -86,7 +85,7 @@ static void warn_of_budget(struct state *state, const struct decision *decision)
     if (state->run->rank != 0 || !(ends || (decision->is_too_small && !state->has_warned)))
         return;
     state->has_warned = true;
-    progress_end(&state->progress);
+    progress_end();
     fprintf(stderr, "%s: a time budget of about %.0f s is needed here: %s %g s\n", state->run->program->name,
             ceil(decision->needed_budget_seconds),
             ends ? "the run stops, without a score, because it cannot yield one in time with"
@@ -210,9 +209,8 @@ static void show_progress(struct state *state, const struct measured *measured, 
     const double patterns =
         (measured->repetition - 1) * request->patterns + measured->number + (length + 1.0) / LENGTHS;
     run_follow(state->run);
-    if (state->run->rank == 0)
-        progress_show(&state->progress, patterns / (request->repetitions * request->patterns),
-                      run_elapsed_seconds(state->run), measured->exchange.pattern->name);
+    progress_show(patterns / (request->repetitions * request->patterns), run_elapsed_seconds(state->run),
+                  measured->exchange.pattern->name);
 }
 
 /* False if the run has exceeded its time. */
@@ -279,7 +277,6 @@ bool measure(struct run *run, const struct request *request, struct loops *loops
     struct state state = {.run = run, .request = request, .loops = loops};
     state.order = allocate((size_t)run->ranks, sizeof *state.order);
     state.first_loop_length = allocate((size_t)request->patterns, sizeof *state.first_loop_length);
-    state.progress = progress_begin(run->program->name);
     while (state.pace.left < request->patterns && request->pattern[state.pace.left].averaged)
         state.pace.left++; /* they come first */
     bool in_time = true;
@@ -288,8 +285,7 @@ bool measure(struct run *run, const struct request *request, struct loops *loops
         for (int p = 0; in_time && p < request->patterns; p++)
             in_time = measure_pattern(&state, repetition, p, &summaries[p]);
     }
-    if (run->rank == 0)
-        progress_end(&state.progress);
+    progress_end();
     free(state.first_loop_length);
     free(state.order);
     return in_time;

@@ -12,6 +12,7 @@
 #include "mpi_io.h"
 #include "pattern.h"
 #include "peers.h"
+#include "progress.h"
 #include "read_shift.h"
 #include "records.h"
 
@@ -156,7 +157,6 @@ void measure(struct run *run, const struct request *request, struct summary *sum
                           .units_planned = units_planned(request)};
     MPI_Comm comms[MOST_PARTITIONS];
     state.past = allocate((size_t)partitions, sizeof *state.past);
-    state.progress = progress_begin(run->program->name);
     for (int i = 0; i < partitions; i++) {
         const int color = run->rank < request->partition[i] ? 0 : MPI_UNDEFINED;
         MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, color, run->rank, &comms[i]));
@@ -165,8 +165,7 @@ void measure(struct run *run, const struct request *request, struct summary *sum
     }
     for (int method = 0; method < METHODS; method++)
         measure_method(&state, comms, (enum method_number)method);
-    if (run->rank == 0)
-        progress_end(&state.progress);
+    progress_end();
     run_log_data_check(run, "read_bytes", state.read_bytes, state.checked_bytes);
     for (int i = 0; i < partitions; i++)
         if (comms[i] != MPI_COMM_NULL)

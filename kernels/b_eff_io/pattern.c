@@ -5,6 +5,7 @@
 #include "fail.h"
 #include "mpi_io.h"
 #include "process_times.h"
+#include "progress.h"
 #include "random.h"
 #include "records.h"
 #include "units.h"
@@ -149,9 +150,7 @@ static void advance(struct step *now, const struct pattern *pattern, const char 
 {
     struct state *state = now->state;
     state->units_done += pattern->units;
-    if (state->run->rank == 0)
-        progress_show(&state->progress, (double)state->units_done / state->units_planned,
-                      run_elapsed_seconds(state->run), method);
+    progress_show((double)state->units_done / state->units_planned, run_elapsed_seconds(state->run), method);
 }
 
 void measure_pattern(struct step *now, const struct pattern *pattern, int64_t start)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "access.h"
-#include "progress.h"
 #include "request.h"
 #include "run.h"
 #include "summary.h"
@@ -24,7 +23,6 @@ struct state {
     const struct request *request;
     struct summary *summary;
     struct walk walk;
-    struct progress progress;
     struct earlier_passes *past;       /* per partition */
     int64_t read_bytes, checked_bytes; /* of this process */
     double sync_seconds_per_byte;      /* of the last sync */

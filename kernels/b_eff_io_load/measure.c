@@ -14,6 +14,7 @@
 #include "latency.h"
 #include "memory.h"
 #include "peers.h"
+#include "progress.h"
 #include "random.h"
 
 enum { WITHOUT = LOAD_KINDS, STATES };   /* a state: a kind of load, or none */
@@ -272,9 +273,7 @@ static void measure_repetitions(struct loaded *loaded)
             return;
         measure_repetition(loaded);
         longest = fmax(longest, run_elapsed_seconds(run) - start);
-        if (run->rank == 0)
-            progress_show(&loaded->state.progress, (double)repetition / LOAD_REPETITIONS, run_elapsed_seconds(run),
-                          "under load");
+        progress_show((double)repetition / LOAD_REPETITIONS, run_elapsed_seconds(run), "under load");
     }
 }
 
@@ -289,12 +288,10 @@ static void set_files(struct loaded *loaded)
 
 void measure(struct run *run, const struct plan *plan)
 {
-    struct loaded loaded = {.state = {.run = run,
-                                      .request = &plan->request,
-                                      .walk = walk_allocate(plan->request.largest_call_bytes),
-                                      .progress = progress_begin(run->program->name)},
-                            .plan = plan,
-                            .load_state = WITHOUT};
+    struct loaded loaded = {
+        .state = {.run = run, .request = &plan->request, .walk = walk_allocate(plan->request.largest_call_bytes)},
+        .plan = plan,
+        .load_state = WITHOUT};
     loaded.now = (struct step){.state = &loaded.state,
                                .comm = plan->load.measured,
                                .in_order = plan->load.measured,
@@ -306,10 +303,9 @@ void measure(struct run *run, const struct plan *plan)
         for (int place = 0; place < LOAD_PATTERNS; place++)
             try_calls(&loaded, place);
     measure_repetitions(&loaded);
-    if (run->rank == 0) {
-        progress_end(&loaded.state.progress);
+    progress_end();
+    if (run->rank == 0)
         print_table(&loaded);
-    }
     run_log_data_check(run, "read_bytes", loaded.state.read_bytes, loaded.state.checked_bytes);
     free(loaded.latency);
     free(loaded.each_seconds);

@@ -38,7 +38,6 @@ struct state {
     int *order; /* scratch memory of pattern_layout() */
     double *each_seconds;
     struct latency *latency;
-    struct progress progress;
     struct sums sums[STATES];
 };
 
@@ -261,8 +260,7 @@ void measure(struct run *run, const struct request *request, const struct load *
         .request = request,
         .load = load,
         .files = {.name = load_kind_names[LOAD_IO], .writes = true, .reads = true, .file_bytes = FILE_LOAD_BYTES},
-        .loops = loops_begin(run, &request->memories, request->length[LENGTHS - 1]),
-        .progress = progress_begin(run->program->name)};
+        .loops = loops_begin(run, &request->memories, request->length[LENGTHS - 1])};
     state.order = allocate((size_t)run->ranks, sizeof *state.order);
     state.each_seconds = allocate((size_t)request->longest_loop_length, sizeof *state.each_seconds);
     state.latency = allocate(1, sizeof *state.latency);
@@ -276,14 +274,11 @@ void measure(struct run *run, const struct request *request, const struct load *
         if (in_time)
             measure_pattern(&state, repetition, pattern);
         longest = fmax(longest, run_elapsed_seconds(run) - start);
-        if (run->rank == 0)
-            progress_show(&state.progress, (unit + 1.0) / units, run_elapsed_seconds(run),
-                          request->pattern[pattern].name);
+        progress_show((unit + 1.0) / units, run_elapsed_seconds(run), request->pattern[pattern].name);
     }
-    if (run->rank == 0) {
-        progress_end(&state.progress);
+    progress_end();
+    if (run->rank == 0)
         print_table(&state);
-    }
     free(state.latency);
     free(state.each_seconds);
     free(state.order);

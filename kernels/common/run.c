@@ -18,6 +18,7 @@
 #include "note.h"
 #include "overlap.h"
 #include "peers.h"
+#include "progress.h"
 #include "provenance.h"
 #include "revision.h"
 
@@ -38,6 +39,7 @@ struct run run_begin(const struct program *program, int *argc, char ***argv, con
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &run.ranks));
     if (complaint)
         refuse("%s", complaint);
+    progress_begin(program->name, run.rank);
     run.start_seconds = MPI_Wtime();
     run.machine = machine_describe();
 

@@ -174,10 +174,10 @@ double __wrap_MPI_Wtick(void)
     return 1e-9;
 }
 
-void __real_progress_show(struct progress *progress, double share, double elapsed_seconds, const char *what);
+void __real_progress_show(double share, double elapsed_seconds, const char *what);
 
 /* Who waits for a simulation waits in real time. smpicc replaces clock_gettime by simulated time. */
-void __wrap_progress_show(struct progress *progress, double share, double elapsed_seconds, const char *what)
+void __wrap_progress_show(double share, double elapsed_seconds, const char *what)
 {
     static double started_seconds = -1;
     struct timespec now;
@@ -186,7 +186,7 @@ void __wrap_progress_show(struct progress *progress, double share, double elapse
     const double now_seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     if (started_seconds < 0)
         started_seconds = now_seconds;
-    __real_progress_show(progress, share, now_seconds - started_seconds, what);
+    __real_progress_show(share, now_seconds - started_seconds, what);
 }
 
 /* SimGrid's network model gives a message a share of a link in proportion to 1 / latency of its path. Shares are equal

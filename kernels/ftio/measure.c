@@ -23,10 +23,9 @@
 
 enum { SERIES = 2 };
 
-/* The progress of the run, on rank 0. */
+/* How far the run has come. */
 struct course {
     struct run *run;
-    struct progress progress;
     int64_t repetition, repetitions;
     int stage;
 };
@@ -35,7 +34,7 @@ static void show_progress(void *context, double share)
 {
     struct course *course = context;
     const double stages = (double)(course->repetition * STAGES + course->stage) + share;
-    progress_show(&course->progress, stages / (double)(course->repetitions * STAGES), run_elapsed_seconds(course->run),
+    progress_show(stages / (double)(course->repetitions * STAGES), run_elapsed_seconds(course->run),
                   stage_names[course->stage]);
 }
 
@@ -194,7 +193,6 @@ void measure(struct run *run, const struct request *request, struct summary *sum
     struct transform transform = transform_prepare(&request->sizes, run->rank, &storage, request->exchange_bytes);
     struct counters *counters = counters_open();
     if (run->rank == 0) {
-        course.progress = progress_begin(run->program->name);
         transform.report = show_progress;
         transform.report_context = &course;
     }
@@ -202,8 +200,7 @@ void measure(struct run *run, const struct request *request, struct summary *sum
         run_follow(run);
         measure_repetition(run, request, &transform, counters, &course, summary);
     }
-    if (run->rank == 0)
-        progress_end(&course.progress);
+    progress_end();
     counters_close(counters);
     transform_free(&transform);
     fftw_mpi_cleanup();

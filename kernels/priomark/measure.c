@@ -197,7 +197,6 @@ static void measure_case(struct priomark *host, struct result *result)
 
 void measure(struct priomark *host, struct result *results)
 {
-    struct progress progress = progress_begin(host->run->program->name);
     const double all = (double)host->cases * (double)host->workload->repetitions;
     double done = 0;
     for (host->number = 1; host->number <= host->cases; host->number++)
@@ -206,13 +205,11 @@ void measure(struct priomark *host, struct result *results)
             char what[3 * NAME_LENGTH];
             snprintf(what, sizeof what, "%.60s %.60s %.60s", planned->group->benchmark->name, planned->what.pattern,
                      planned->what.method);
-            if (host->run->rank == 0)
-                progress_show(&progress, done / all, run_elapsed_seconds(host->run), what);
+            progress_show(done / all, run_elapsed_seconds(host->run), what);
             run_follow(host->run);
             measure_case(host, &results[host->number - 1]);
             done++;
         }
-    if (host->run->rank == 0)
-        progress_end(&progress);
+    progress_end();
     run_log_data_check(host->run, "read_bytes", host->read_bytes, host->checked_bytes);
 }
