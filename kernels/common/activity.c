@@ -4,7 +4,6 @@
 
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,12 +14,6 @@
 #include "record.h"
 
 enum { SLACK_SECONDS = 1 };
-
-/* Of a node. */
-struct activity {
-    double others_seconds, stolen_seconds;
-    bool known;
-};
 
 struct processor_time processor_time_now(void)
 {
@@ -53,36 +46,22 @@ static bool is_possible(double processor_seconds, double elapsed_seconds)
     return processor_seconds <= SLACK_SECONDS + elapsed_seconds * count_online_cores();
 }
 
-static struct activity on_this_node(const struct processor_time *start, int leader, double elapsed_seconds)
+json_t *activity_json(const struct processor_time *start, const struct machine *machine, double elapsed_seconds)
 {
-    struct processor_time now = processor_time_now();
+    const struct processor_time now = processor_time_now();
     int known = start->known && now.known, all_known;
     double own = now.own_user_seconds - start->own_user_seconds, of_run;
-    MPI_Comm node = node_communicator(leader);
+    MPI_Comm node = node_communicator(machine->leader);
     MPI_CHECK(MPI_Allreduce(&own, &of_run, 1, MPI_DOUBLE, MPI_SUM, node));
     MPI_CHECK(MPI_Allreduce(&known, &all_known, 1, MPI_INT, MPI_MIN, node));
     MPI_CHECK(MPI_Comm_free(&node));
-    struct activity activity = {.others_seconds = not_negative(now.user_seconds - start->user_seconds - of_run),
-                                .stolen_seconds = not_negative(now.stolen_seconds - start->stolen_seconds)};
-    activity.known = all_known && is_possible(activity.others_seconds, elapsed_seconds) &&
-                     is_possible(activity.stolen_seconds, elapsed_seconds);
-    return activity;
-}
-
-json_t *activity_json(const struct processor_time *start, int leader, double elapsed_seconds)
-{
-    int nodes;
-    const struct activity mine = on_this_node(start, leader, elapsed_seconds);
-    struct activity *all = gather_from_nodes(leader, &mine, sizeof mine, &nodes);
-    bool known = all != NULL;
-    json_t *hosts = json_array();
-    for (int node = 0; all && node < nodes; node++) {
-        known = known && all[node].known;
-        json_array_append_new(hosts, OBJECT(field_real("others_user_seconds", all[node].others_seconds),
-                                            field_real("stolen_seconds", all[node].stolen_seconds)));
-    }
-    free(all);
-    if (known)
+    const double others = not_negative(now.user_seconds - start->user_seconds - of_run);
+    const double stolen = not_negative(now.stolen_seconds - start->stolen_seconds);
+    json_t *mine = NULL;
+    if (all_known && is_possible(others, elapsed_seconds) && is_possible(stolen, elapsed_seconds))
+        mine = OBJECT(field_real("others_user_seconds", others), field_real("stolen_seconds", stolen));
+    json_t *hosts = gather_from_nodes(machine->leader, mine);
+    if (hosts && json_array_size(hosts) == (size_t)machine->nodes)
         return OBJECT(field_real("elapsed_seconds", elapsed_seconds), field_json("hosts", hosts));
     json_decref(hosts);
     return NULL;

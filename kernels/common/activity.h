@@ -6,6 +6,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "machine.h"
+
 /* Processor seconds since boot, of this rank's node. User time only: threads of the operating system work for the run's
  * own I/O and for others, which cannot be separated. */
 struct processor_time {
@@ -16,7 +18,6 @@ struct processor_time {
 
 struct processor_time processor_time_now(void);
 
-/* The record `activity` of the time since `start`: one object per node, in the order of `hosts`. `leader` is the first
- * rank on this rank's node. Collective over MPI_COMM_WORLD; NULL on all ranks except 0, and on all ranks if a node
- * could not measure it. */
-json_t *activity_json(const struct processor_time *start, int leader, double elapsed_seconds);
+/* The record `activity` of the time since `start`: one object per node, in the order of `hosts`. Collective over
+ * MPI_COMM_WORLD; NULL on all ranks except 0, and on all ranks if a node could not measure it. */
+json_t *activity_json(const struct processor_time *start, const struct machine *machine, double elapsed_seconds);

@@ -3,6 +3,7 @@
 #include "gather.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,24 +40,11 @@ void *gather(MPI_Comm comm, const void *mine, size_t bytes)
     return all;
 }
 
-void *gather_from_nodes(int leader, const void *mine, size_t bytes, int *nodes)
-{
-    int *leaders = gather(MPI_COMM_WORLD, &leader, sizeof leader);
-    char *values = gather(MPI_COMM_WORLD, mine, bytes);
-    const int ranks = leaders ? size_of(MPI_COMM_WORLD) : 0;
-    *nodes = 0;
-    for (int rank = 0; rank < ranks; rank++)
-        if (leaders[rank] == rank)
-            memmove(values + (size_t)(*nodes)++ * bytes, values + (size_t)rank * bytes, bytes);
-    free(leaders);
-    return values;
-}
-
 static json_t *receive_json(int rank, int bytes)
 {
     char *text = allocate((size_t)bytes, 1);
     MPI_CHECK(MPI_Recv(text, bytes, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    json_t *value = json_loadb(text, (size_t)bytes, 0, NULL);
+    json_t *value = json_loadb(text, (size_t)bytes, JSON_DECODE_ANY, NULL);
     free(text);
     if (!value)
         fail("what rank %d sent for the log is no JSON; report this together with the output of the run", rank);
@@ -66,7 +54,7 @@ static json_t *receive_json(int rank, int bytes)
 json_t *gather_json(json_t *mine)
 {
     const int rank = rank_in(MPI_COMM_WORLD), ranks = size_of(MPI_COMM_WORLD);
-    char *text = mine && rank != 0 ? json_dumps(mine, JSON_COMPACT) : NULL;
+    char *text = mine && rank != 0 ? json_dumps(mine, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     const size_t length = text ? strlen(text) : 0;
     if (length > INT_MAX)
         fail("a part of the log has %zu bytes; report this together with the output of the run", length);
@@ -86,6 +74,14 @@ json_t *gather_json(json_t *mine)
     free(text);
     json_decref(mine);
     return all;
+}
+
+json_t *gather_from_nodes(int leader, json_t *of_node)
+{
+    const bool leads = rank_in(MPI_COMM_WORLD) == leader;
+    if (!leads)
+        json_decref(of_node);
+    return gather_json(leads ? of_node : NULL);
 }
 
 char *text_of_rank_0(const char *text)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the processes are, and values of all of them or of all nodes on rank 0. Never called while a clock runs. */
+/* Who the processes are, and values of all of them, or of one on each node, on rank 0. Never called while a clock runs.
+ */
 #pragma once
 
 #include <jansson.h>
@@ -16,13 +17,12 @@ MPI_Comm node_communicator(int leader);
 /* Rank 0: the value of each process in the order of the ranks, to be freed; NULL on the others. Collective. */
 void *gather(MPI_Comm comm, const void *mine, size_t bytes);
 
-/* The same of all processes, but only the values of the nodes' first processes. `nodes` becomes their number, 0 on
- * ranks other than 0. */
-void *gather_from_nodes(int leader, const void *mine, size_t bytes, int *nodes);
-
 /* Rank 0: the JSON values of all processes that have one, in the order of the ranks; NULL on the others. Takes
  * ownership of `mine`, NULL: none. Collective over all processes. */
 json_t *gather_json(json_t *mine);
+
+/* The same of the nodes' first processes; `leader` is that of this node. */
+json_t *gather_from_nodes(int leader, json_t *of_node);
 
 /* A copy of rank 0's text on all processes, to be freed; `text` is NULL on the others. Collective over all processes.
  */

@@ -72,22 +72,21 @@ static json_t *host_json(const char *name, MPI_Comm node, int64_t memory_bytes)
  * except 0. */
 static json_t *gather_hosts(json_t *host, int leader)
 {
-    const int rank = rank_in(MPI_COMM_WORLD), ranks = size_of(MPI_COMM_WORLD);
+    const int ranks = size_of(MPI_COMM_WORLD);
     const struct core_set mine = allowed_cores();
     int *leaders = gather(MPI_COMM_WORLD, &leader, sizeof leader), nodes = 0;
     struct core_set *cores = gather(MPI_COMM_WORLD, &mine, sizeof mine);
-    json_t *hosts = gather_json(leader == rank ? json_incref(host) : NULL);
+    json_t *hosts = gather_from_nodes(leader, host);
     json_t **host_of_leader = hosts ? allocate((size_t)ranks, sizeof *host_of_leader) : NULL;
-    for (int r = 0; hosts && r < ranks; r++) {
-        if (leaders[r] == r)
-            host_of_leader[r] = json_array_get(hosts, (size_t)nodes++);
-        json_array_append_new(json_object_get(host_of_leader[leaders[r]], "ranks"), json_integer(r));
-        json_array_append_new(json_object_get(host_of_leader[leaders[r]], "core_sets"), cores_json(&cores[r]));
+    for (int rank = 0; hosts && rank < ranks; rank++) {
+        if (leaders[rank] == rank)
+            host_of_leader[rank] = json_array_get(hosts, (size_t)nodes++);
+        json_array_append_new(json_object_get(host_of_leader[leaders[rank]], "ranks"), json_integer(rank));
+        json_array_append_new(json_object_get(host_of_leader[leaders[rank]], "core_sets"), cores_json(&cores[rank]));
     }
     free(host_of_leader);
     free(leaders);
     free(cores);
-    json_decref(host);
     return hosts;
 }
 

@@ -77,26 +77,18 @@ struct memory_fill memory_fill_begin(const struct machine *machine, int64_t perc
 
 void memory_fill_end(const struct run *run, struct memory_fill *fill)
 {
-    enum { FILLED, RESIDENT, AVAILABLE, FIELDS };
-    int nodes;
     if (!fill->memory)
         return;
-    int64_t mine[FIELDS] = {[FILLED] = fill->bytes,
-                            [RESIDENT] = greater(0, resident_bytes(fill->memory, fill->bytes)),
-                            [AVAILABLE] = fill->available_bytes};
+    int64_t mine[] = {fill->bytes, greater(0, resident_bytes(fill->memory, fill->bytes))}, of_node[2];
     munmap(fill->memory, (size_t)fill->bytes);
     fill->memory = NULL;
     MPI_Comm node = node_communicator(run->machine.leader);
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, mine, AVAILABLE, MPI_INT64_T, MPI_SUM, node)); /* what comes before it */
+    MPI_CHECK(MPI_Allreduce(mine, of_node, 2, MPI_INT64_T, MPI_SUM, node));
     MPI_CHECK(MPI_Comm_free(&node));
-    int64_t (*all)[FIELDS] = gather_from_nodes(run->machine.leader, mine, sizeof mine, &nodes);
-    if (!all)
-        return;
-    json_t *hosts = json_array();
-    for (int i = 0; i < nodes; i++)
-        json_array_append_new(hosts, OBJECT(field_int("filled_bytes", all[i][FILLED]),
-                                            field_int("resident_bytes", all[i][RESIDENT]),
-                                            field_int("available_before_bytes", all[i][AVAILABLE])));
-    free(all);
-    log_write(run->log, "memory_fill", OBJECT(field_int("share_percent", fill->percent), field_json("hosts", hosts)));
+    json_t *host = OBJECT(field_int("filled_bytes", of_node[0]), field_int("resident_bytes", of_node[1]),
+                          field_int("available_before_bytes", fill->available_bytes));
+    json_t *hosts = gather_from_nodes(run->machine.leader, host);
+    if (run->log)
+        log_write(run->log, "memory_fill",
+                  OBJECT(field_int("share_percent", fill->percent), field_json("hosts", hosts)));
 }

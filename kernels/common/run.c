@@ -270,7 +270,7 @@ int run_end(struct run *run)
     const double mpi_seconds = run_elapsed_seconds(run) - run->opened_seconds;
     log_clocks(run, mpi_seconds);
     log_counters(run);
-    json_t *activity = activity_json(&run->processor_time, run->machine.leader, mpi_seconds);
+    json_t *activity = activity_json(&run->processor_time, &run->machine, mpi_seconds);
     if (activity)
         log_write(run->log, "activity", activity);
     json_t *overlap = overlap_json();

@@ -82,32 +82,6 @@ static double round_trip_seconds(MPI_Comm node)
     return seconds;
 }
 
-static json_t *round_trips_json(double shortest, double longest)
-{
-    if (isinf(shortest))
-        return json_null();
-    return OBJECT(field_real("shortest_round_trip_seconds", shortest),
-                  field_real("longest_round_trip_seconds", longest));
-}
-
-static json_t *copy_json(double shortest, double unused)
-{
-    (void)unused;
-    return json_real(shortest);
-}
-
-/* A list of the values of each node, which its leader has; NULL on all ranks except 0. */
-static json_t *list_of_nodes(const struct run *run, double first, double second, json_t *(*as_json)(double, double))
-{
-    int count;
-    double (*all)[2] = gather_from_nodes(run->machine.leader, (double[]){first, second}, sizeof *all, &count);
-    json_t *nodes = all ? json_array() : NULL;
-    for (int node = 0; all && node < count; node++)
-        json_array_append_new(nodes, as_json(all[node][0], all[node][1]));
-    free(all);
-    return nodes;
-}
-
 /* An object per node: the shortest and the longest round trip over the node's pairs of processes; null for a node with
  * one process, or without shared memory. */
 static json_t *probe_cores(const struct run *run)
@@ -118,7 +92,10 @@ static json_t *probe_cores(const struct run *run)
     double mine[] = {isinf(seconds) ? -INFINITY : seconds, -seconds}, of_node[2];
     MPI_CHECK(MPI_Allreduce(mine, of_node, 2, MPI_DOUBLE, MPI_MAX, node));
     MPI_CHECK(MPI_Comm_free(&node));
-    return list_of_nodes(run, -of_node[1], of_node[0], round_trips_json);
+    if (isinf(of_node[1]))
+        return gather_from_nodes(run->machine.leader, json_null());
+    return gather_from_nodes(run->machine.leader, OBJECT(field_real("shortest_round_trip_seconds", -of_node[1]),
+                                                         field_real("longest_round_trip_seconds", of_node[0])));
 }
 
 static double copy_seconds(const struct buffers *buffers, size_t bytes, int number)
@@ -142,7 +119,7 @@ static json_t *probe_copies(const struct run *run, const struct buffers *buffers
     MPI_CHECK(MPI_Comm_free(&node));
     for (int i = 0; i < COPIES; i++)
         shortest = fmin(shortest, of_node[i]);
-    return list_of_nodes(run, shortest, 0, copy_json);
+    return gather_from_nodes(run->machine.leader, json_real(shortest));
 }
 
 void probe_nodes(const struct run *run, const struct buffers *buffers, int repetition)
