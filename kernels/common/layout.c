@@ -67,15 +67,12 @@ enum {
     STRIPE = 24,
     COMPOSITE_HEADER = 32,
     ENTRY = 48,
-    LAST_TARGET = 0xffff,
-    MOST_TARGETS = SERVER_BYTES / 8 /* a name and a space */
+    TARGETS = 0x10000 /* whose numbers have four digits */
 };
 
 struct targets {
     struct striping striping;
-    bool too_many; /* for their names */
-    int count;
-    uint32_t number[MOST_TARGETS]; /* ascending */
+    bool has[TARGETS];
 };
 
 static uint32_t short_at(const unsigned char *bytes)
@@ -86,26 +83,6 @@ static uint32_t short_at(const unsigned char *bytes)
 static uint32_t number_at(const unsigned char *bytes)
 {
     return short_at(bytes) | short_at(bytes + 2) << 16;
-}
-
-static bool add_target(struct targets *targets, uint32_t number)
-{
-    int place = 0;
-    while (place < targets->count && targets->number[place] < number)
-        place++;
-    if (place < targets->count && targets->number[place] == number)
-        return true;
-    if (number > LAST_TARGET)
-        return false;
-    if (targets->count == MOST_TARGETS) {
-        targets->too_many = true;
-        return true;
-    }
-    memmove(targets->number + place + 1, targets->number + place,
-            (size_t)(targets->count - place) * sizeof *targets->number);
-    targets->number[place] = number;
-    targets->count++;
-    return true;
 }
 
 static bool add_plain(struct targets *targets, const unsigned char *layout, size_t bytes)
@@ -120,9 +97,12 @@ static bool add_plain(struct targets *targets, const unsigned char *layout, size
         return true;
     if ((pattern & ~(uint32_t)(REPEATED | COMPRESSED)) != STRIPED || stripes > (bytes - header) / STRIPE)
         return false;
-    for (size_t stripe = 0; stripe < stripes; stripe++)
-        if (!add_target(targets, number_at(layout + header + (stripe + 1) * STRIPE - 4)))
+    for (size_t stripe = 0; stripe < stripes; stripe++) {
+        const uint32_t number = number_at(layout + header + (stripe + 1) * STRIPE - 4);
+        if (number >= TARGETS)
             return false;
+        targets->has[number] = true;
+    }
     struct striping *striping = &targets->striping;
     striping->parts += stripes > 0;
     if (stripes > striping->stripes) {
@@ -162,9 +142,10 @@ void lustre_layout(const unsigned char *attribute, size_t bytes, const char *nam
         return;
     targets.striping.preferred_bytes = layout->striping.preferred_bytes;
     layout->striping = targets.striping;
-    for (int i = 0; i < targets.count && !targets.too_many; i++) {
+    const bool *const end = targets.has + TARGETS;
+    for (const bool *at = targets.has; (at = memchr(at, true, (size_t)(end - at))) != NULL; at++) {
         used += (size_t)snprintf(layout->server + used, SERVER_BYTES - used, "%s%s%sOST%04x", used ? " " : "", name,
-                                 name[0] ? "-" : "", targets.number[i]);
+                                 name[0] ? "-" : "", (unsigned)(at - targets.has));
         if (used >= SERVER_BYTES) {
             layout->server[0] = '\0';
             return;
