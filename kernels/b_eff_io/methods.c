@@ -94,65 +94,37 @@ static int position_nowhere(struct stream *stream)
 
 /* --- the calls ---------------------------------------------------------------------------------------------------- */
 
-static int write_all(struct stream *stream, const char *data, int64_t call)
-{
-    (void)call;
-    return MPI_File_write_all(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
-}
+/* By the file pointer. */
+#define AT_POINTER(name, write_call, read_call)                                                  \
+    static int write_##name(struct stream *stream, const char *data, int64_t call)               \
+    {                                                                                            \
+        (void)call;                                                                              \
+        return write_call(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE); \
+    }                                                                                            \
+    static int read_##name(struct stream *stream, char *data, int64_t call)                      \
+    {                                                                                            \
+        (void)call;                                                                              \
+        return read_call(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);  \
+    }
 
-static int read_all(struct stream *stream, char *data, int64_t call)
-{
-    (void)call;
-    return MPI_File_read_all(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
-}
+/* At the place of each call. */
+#define AT_OFFSET(name, write_call, read_call)                                                               \
+    static int write_##name(struct stream *stream, const char *data, int64_t call)                           \
+    {                                                                                                        \
+        return write_call(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory, \
+                          MPI_STATUS_IGNORE);                                                                \
+    }                                                                                                        \
+    static int read_##name(struct stream *stream, char *data, int64_t call)                                  \
+    {                                                                                                        \
+        return read_call(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory,  \
+                         MPI_STATUS_IGNORE);                                                                 \
+    }
 
-static int write_ordered(struct stream *stream, const char *data, int64_t call)
-{
-    (void)call;
-    return MPI_File_write_ordered(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
-}
-
-static int read_ordered(struct stream *stream, char *data, int64_t call)
-{
-    (void)call;
-    return MPI_File_read_ordered(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
-}
-
-static int write_alone(struct stream *stream, const char *data, int64_t call)
-{
-    (void)call;
-    return MPI_File_write(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
-}
-
-static int read_alone(struct stream *stream, char *data, int64_t call)
-{
-    (void)call;
-    return MPI_File_read(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
-}
-
-static int write_at(struct stream *stream, const char *data, int64_t call)
-{
-    return MPI_File_write_at(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory,
-                             MPI_STATUS_IGNORE);
-}
-
-static int read_at(struct stream *stream, char *data, int64_t call)
-{
-    return MPI_File_read_at(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory,
-                            MPI_STATUS_IGNORE);
-}
-
-static int write_at_all(struct stream *stream, const char *data, int64_t call)
-{
-    return MPI_File_write_at_all(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory,
-                                 MPI_STATUS_IGNORE);
-}
-
-static int read_at_all(struct stream *stream, char *data, int64_t call)
-{
-    return MPI_File_read_at_all(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory,
-                                MPI_STATUS_IGNORE);
-}
+AT_POINTER(all, MPI_File_write_all, MPI_File_read_all)
+AT_POINTER(ordered, MPI_File_write_ordered, MPI_File_read_ordered)
+AT_POINTER(alone, MPI_File_write, MPI_File_read)
+AT_OFFSET(at, MPI_File_write_at, MPI_File_read_at)
+AT_OFFSET(at_all, MPI_File_write_at_all, MPI_File_read_at_all)
 
 static int open_file(struct stream *stream, const struct pattern_type *row, const char *path, int mode, MPI_Info hints)
 {
