@@ -24,11 +24,10 @@ static const double official_seconds = 900, top_clusters_seconds = 1800, quick_s
 
 struct choices {
     struct file_choices files;
+    struct request request;
     const char *partitions, *interface;
-    double scheduled_time;
-    int64_t memory_per_process, largest_chunk, alignment, cache_size, fill_memory, seed;
-    uint64_t types, methods;
-    bool quick, top_clusters, dry_run, evict, individual_pointers, agree_per_access, read_shift;
+    int64_t memory_per_process, largest_chunk, cache_size;
+    bool quick, top_clusters, dry_run;
 };
 
 static const char *const summary_text =
@@ -75,9 +74,9 @@ static void check_choices(const struct choices *c)
     if (c->quick && c->top_clusters)
         refuse("--quick and --top-clusters exclude each other; for a short run of the Top Clusters form use "
                "--scheduled-time");
-    if (!(c->methods & 1u << METHOD_WRITE))
+    if (!(c->request.methods & 1u << METHOD_WRITE))
         refuse("--methods: write is required, because the others access the data that it wrote");
-    if (!(c->types & time_driven))
+    if (!(c->request.types & time_driven))
         refuse("--types: at least one of scatter, shared and separate is required, because it determines the counts of "
                "the "
                "others");
@@ -87,30 +86,21 @@ static void check_choices(const struct choices *c)
 
 static struct request make_request(const struct run *run, const struct choices *c, const struct filesystem *filesystem)
 {
-    struct request request = {.rows = pattern_types,
-                              .types = c->types,
-                              .methods = c->methods,
-                              .rewrite_scatter_only = c->top_clusters,
-                              .alignment_bytes = c->alignment,
-                              .seed = (uint64_t)c->seed,
-                              .individual_pointers = c->individual_pointers,
-                              .agree_per_access = c->agree_per_access,
-                              .check_all = c->files.check_all,
-                              .evict = c->evict,
-                              .read_shift = c->read_shift,
-                              .fill_percent = c->fill_memory};
+    struct request request = c->request;
+    request.rewrite_scatter_only = c->top_clusters;
+    request.check_all = c->files.check_all;
     check_choices(c);
     if (c->partitions)
         parse_partitions(c->partitions, run->ranks, &request);
     else
         request.partitions = default_partitions(run->ranks, request.partition);
-    request.scheduled_seconds = c->scheduled_time > 0 ? c->scheduled_time
-                                : c->quick            ? quick_seconds / request.partitions
-                                : c->top_clusters     ? top_clusters_seconds / request.partitions
+    if (request.scheduled_seconds == 0)
+        request.scheduled_seconds = c->quick          ? quick_seconds / request.partitions
+                                    : c->top_clusters ? top_clusters_seconds / request.partitions
                                                       : official_seconds;
     list_patterns(c->largest_chunk ? c->largest_chunk : m_part_rule(node_memory(run, c->memory_per_process)),
                   request.pattern);
-    request.largest_call_bytes = c->alignment; /* maximum size of the call that fills up a segment */
+    request.largest_call_bytes = request.alignment_bytes; /* maximum size of the call that fills up a segment */
     for (int p = 0; p < PATTERNS; p++)
         if (request.types >> request.pattern[p].type & 1 && request.pattern[p].call_bytes > request.largest_call_bytes)
             request.largest_call_bytes = request.pattern[p].call_bytes;
@@ -244,17 +234,16 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
     return status;
 }
 
-static struct choices choices = {.files = {.log = "b_eff_io.jsonl", .directory = "."},
-                                 .alignment = MIB,
-                                 .seed = 1,
-                                 .types = DEFAULT_TYPES,
-                                 .methods = EVERY_METHOD};
+static struct choices choices = {
+    .files = {.log = "b_eff_io.jsonl", .directory = "."},
+    .request = {
+        .rows = pattern_types, .alignment_bytes = MIB, .seed = 1, .types = DEFAULT_TYPES, .methods = EVERY_METHOD}};
 
 /* The options that enter the published definition keep their defaults in an official run. */
 static const struct option_row rows[] = {
     OPTION_DIRECTORY(&choices.files.directory),
     OPTION_LOG(&choices.files.log),
-    SECONDS_OPTION("scheduled-time", &choices.scheduled_time, 0, 864000,
+    SECONDS_OPTION("scheduled-time", &choices.request.scheduled_seconds, 0, 864000,
                    "T, the time for one partition; 0 means 900, or the time of --quick or --top-clusters"),
     TEXT_OPTION("partitions", &choices.partitions, "LIST",
                 "numbers of processes, separated by commas, or `all`; default: 2^round(0.35 log2 n), 2^round(0.70 log2 "
@@ -264,32 +253,32 @@ static const struct option_row rows[] = {
     FLAG_OPTION("top-clusters", &choices.top_clusters,
                 "30 minutes for all partitions together; only type scatter is rewritten"),
     FLAG_OPTION("dry-run", &choices.dry_run, "print the time and space that the run would take, and exit"),
-    TABLE_OPTION("types", &choices.types, pattern_types,
+    TABLE_OPTION("types", &choices.request.types, pattern_types,
                  "pattern types to run; b_eff_io requires the first five, random types are only reported"),
-    TABLE_OPTION("methods", &choices.methods, methods, "access methods to run; write is required"),
+    TABLE_OPTION("methods", &choices.request.methods, methods, "access methods to run; write is required"),
     SIZE_OPTION("memory-per-process", &choices.memory_per_process, MIB, INT64_C(1) << 50,
                 "memory per process; default: the node's memory or control group limit, divided by the number of\n"
                 "        processes on the node. M_PART is 1/128 of a node's memory, at least 2 MiB, at most 1 GiB"),
     SIZE_OPTION("largest-chunk", &choices.largest_chunk, MIB, 64 * GIB,
                 "M_PART, instead of the rule; the result is not official"),
-    SIZE_OPTION("alignment", &choices.alignment, 8, 16 * GIB,
+    SIZE_OPTION("alignment", &choices.request.alignment_bytes, 8, 16 * GIB,
                 "segments of types 3 and 4 begin at multiples of this; best a multiple of the stripe size"),
     SIZE_OPTION("cache-size", &choices.cache_size, 0, INT64_C(1) << 60,
                 "size of the file system's cache, of which 20 times must be accessed; default: the nodes' memory"),
-    FLAG_OPTION("individual-pointers", &choices.individual_pointers,
+    FLAG_OPTION("individual-pointers", &choices.request.individual_pointers,
                 "type shared with individual file pointers and a strided view; the result is marked"),
-    FLAG_OPTION("agree-per-access", &choices.agree_per_access,
+    FLAG_OPTION("agree-per-access", &choices.request.agree_per_access,
                 "types scatter and shared: processes agree after every access, as in the original program, instead of\n"
                 "        after growing batches"),
-    FLAG_OPTION("evict", &choices.evict,
+    FLAG_OPTION("evict", &choices.request.evict,
                 "evict files from the nodes' caches before they are read; the log states how much remained"),
-    OPTION_READ_SHIFT(&choices.read_shift),
-    OPTION_FILL_MEMORY(&choices.fill_memory, "while files are read"),
+    OPTION_READ_SHIFT(&choices.request.read_shift),
+    OPTION_FILL_MEMORY(&choices.request.fill_percent, "while files are read"),
     TEXT_OPTION("interface", &choices.interface, "NAME",
                 "access files through PRIOMark's interfaces NAME and NAME-collective (hdf5, pnetcdf, netcdf, or\n"
                 "        DIRECTORY/NAME for others) or, to compare, mpi-io; requires a space limit and these types:\n"
                 "        scatter,segmented,segmented-collective"),
-    COUNT_OPTION("seed", &choices.seed, "N", 0, INT64_MAX, "seed of the random types"),
+    COUNT_OPTION("seed", &choices.request.seed, "N", 0, INT64_MAX, "seed of the random types"),
     FILE_OPTIONS(&choices.files),
     {0}};
 

@@ -19,7 +19,7 @@ struct request {
     int64_t space_limit_bytes;
     int64_t alignment_bytes;
     int64_t largest_call_bytes;
-    uint64_t seed;
+    int64_t seed;
     bool individual_pointers, agree_per_access, check_all, evict, read_shift;
     int64_t fill_percent; /* of each node's memory, while files are read */
     const struct hints *hints;

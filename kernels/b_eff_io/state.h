@@ -5,7 +5,6 @@
 #include "access.h"
 #include "request.h"
 #include "run.h"
-#include "summary.h"
 
 enum { DOING_LENGTH = 64 };
 
@@ -16,6 +15,12 @@ struct earlier_passes {
     double written_seconds[PATTERNS];
     int64_t segment_bytes[TYPES], fill_up_bytes[TYPES]; /* as the write pass determined them */
     double spent_seconds;                               /* by rank 0's clock, without checks of data */
+};
+
+/* What rank 0 keeps for the table at the terminal. */
+struct summary {
+    double bytes[MOST_PARTITIONS][METHODS][TYPES], seconds[MOST_PARTITIONS][METHODS][TYPES];
+    int overruns; /* measurements that left out calls so that the run ends in time */
 };
 
 struct state {

@@ -17,9 +17,8 @@
 #include "units.h"
 
 struct choices {
-    const char *log, *input, *directory, *storage;
-    int64_t repeat, exchange_buffer;
-    bool direct, keep;
+    const char *log, *input, *storage;
+    struct request request;
 };
 
 static const char *const summary_text =
@@ -104,16 +103,12 @@ static int run_ftio(const struct program *program, const struct choices *choices
 {
     struct run run = run_begin(program, &argc, &argv, NULL);
 
-    struct request request = {.directory = choices->directory,
-                              .method = find_storage(choices->storage),
-                              .direct = choices->direct,
-                              .keep = choices->keep,
-                              .repetitions = choices->repeat,
-                              .exchange_bytes = choices->exchange_buffer};
+    struct request request = choices->request;
+    request.method = find_storage(choices->storage);
     if (request.direct && !request.method->can_be_direct)
         refuse("--direct requires --storage posix, because MPI-IO has no direct I/O");
     request.sizes = sizes_of(choose_input(choices->input, run.ranks, request.direct), run.ranks);
-    const struct filesystem filesystem = filesystem_describe(choices->directory);
+    const struct filesystem filesystem = filesystem_describe(request.directory);
     filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, request.sizes.bytes,
                            "choose a smaller --input or another --directory");
     run_open_log(&run, choices->log, argv, &filesystem, run.rank == 0 ? plan_json(&run, &request) : NULL);
@@ -130,10 +125,8 @@ int main(int argc, char **argv)
 {
     struct choices choices = {.log = "ftio.jsonl",
                               .input = "auto",
-                              .directory = ".",
                               .storage = "posix",
-                              .repeat = 1,
-                              .exchange_buffer = 4 * MIB};
+                              .request = {.directory = ".", .repetitions = 1, .exchange_bytes = 4 * MIB}};
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
         TEXT_OPTION(
@@ -141,18 +134,18 @@ int main(int argc, char **argv)
             "the input parameter i, whose square the number of processes must divide; auto: the lowest one that is\n"
             "        at least sqrt(processes) + 1 (the paper's eq. (5)); SIZE: the lowest one whose matrix is that "
             "large"),
-        OPTION_DIRECTORY(&choices.directory),
+        OPTION_DIRECTORY(&choices.request.directory),
         TEXT_OPTION("storage", &choices.storage, "NAME",
                     "posix: a file per process, as in the paper; mpiio: one shared file through MPI-IO"),
-        FLAG_OPTION("direct", &choices.direct,
+        FLAG_OPTION("direct", &choices.request.direct,
                     "direct I/O (O_DIRECT, posix only); the input parameter must be a multiple of 32"),
-        COUNT_OPTION("repeat", &choices.repeat, "N", 1, 100000,
+        COUNT_OPTION("repeat", &choices.request.repetitions, "N", 1, 100000,
                      "number of repetitions of the computation, for a mean and an interval"),
-        SIZE_OPTION("exchange-buffer", &choices.exchange_buffer, KIB, GIB,
+        SIZE_OPTION("exchange-buffer", &choices.request.exchange_bytes, KIB, GIB,
                     "memory per process for the exchange of parts of Squares"),
         OPTION_FILES_HANG_AFTER,
         OPTION_IDLE_POWER,
-        OPTION_KEEP(&choices.keep),
+        OPTION_KEEP(&choices.request.keep),
         {0}};
     const struct program program = {"ftio", summary_text, usage_text, rows};
     return run_ftio(&program, &choices, argc, argv);
