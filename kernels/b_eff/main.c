@@ -17,11 +17,11 @@ enum { EVERY_GROUP = (1u << (GROUP_PING_PONG + 1)) - 1, EVERY_METHOD = (1u << ME
 enum { FEWEST_RANKS = 2 };
 
 struct choices {
-    struct loop_choices loops;
+    struct request request;
     struct pairwise_choices matchings;
     struct memory_choices memory;
     const char *log;
-    uint64_t patterns, methods;
+    uint64_t patterns;
 };
 
 static const char *const summary_text =
@@ -66,12 +66,11 @@ static void print_table(const struct request *request, const struct summary *sum
 
 static int run_b_eff(const struct program *program, const struct choices *choices, int argc, char **argv)
 {
-    struct run run = run_begin(program, &argc, &argv, &choices->loops.memory_per_process);
+    struct run run = run_begin(program, &argc, &argv, &choices->request.memory_option_bytes);
     if (run.ranks < FEWEST_RANKS)
         refuse("b_eff requires at least two processes, this run has %d; start it with 'mpirun -n 2 b_eff'", run.ranks);
     const struct memories memories = memories_open(&run, &choices->memory);
-    struct request request =
-        request_begin(&run, &choices->loops, &memories, run.ranks, choices->methods, choices->patterns);
+    struct request request = request_begin(&run, choices->request, &memories, run.ranks, choices->patterns);
     if (request.patterns == 0)
         refuse("nothing to measure: none of the --methods applies to any of the --patterns (blocking applies to "
                "ping_pong, "
@@ -95,22 +94,20 @@ static int run_b_eff(const struct program *program, const struct choices *choice
 
 int main(int argc, char **argv)
 {
-    struct choices choices = {.loops = default_loops,
-                              .log = "b_eff.jsonl",
-                              .matchings = default_matchings,
-                              .patterns = EVERY_GROUP,
-                              .methods = EVERY_METHOD};
+    struct choices choices = {
+        .request = default_request, .log = "b_eff.jsonl", .matchings = default_matchings, .patterns = EVERY_GROUP};
+    choices.request.methods = EVERY_METHOD;
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
         SECONDS_OPTION(
-            "time-budget", &choices.loops.time_budget, 1, 86400,
+            "time-budget", &choices.request.time_budget_seconds, 1, 86400,
             "time for the whole run; if necessary, slower methods are left out for long messages. The log states\n"
             "        where"),
         LIST_OPTION("patterns", &choices.patterns, pattern_group_names,
                     "groups of patterns to run; b_eff requires ring and random"),
-        TABLE_OPTION("methods", &choices.methods, methods,
+        TABLE_OPTION("methods", &choices.request.methods, methods,
                      "methods to run; the best of the first three enters b_eff, blocking is for the ping-pong"),
-        LOOP_OPTIONS(&choices.loops),
+        LOOP_OPTIONS(&choices.request),
         PAIRWISE_OPTIONS(&choices.matchings),
         MEMORY_OPTIONS(&choices.memory),
         {0}};

@@ -7,12 +7,12 @@
 #include "fail.h"
 #include "methods.h"
 
-const struct loop_choices default_loops = {.seed = 1,
-                                           .first_loop_length = 300,
-                                           .longest_loop = LONGEST_LOOP,
-                                           .repetitions = REPETITIONS,
-                                           .random_patterns = RANDOM_PATTERNS,
-                                           .time_budget = 240};
+const struct request default_request = {.seed = 1,
+                                        .first_loop_length = 300,
+                                        .longest_loop_length = LONGEST_LOOP,
+                                        .repetitions = REPETITIONS,
+                                        .random_patterns = RANDOM_PATTERNS,
+                                        .time_budget_seconds = 240};
 
 static void check_memory(const struct run *run, const struct memories *memories, int64_t requested)
 {
@@ -51,19 +51,12 @@ static int keep_runnable(const struct request *request, struct pattern *list, in
     return kept;
 }
 
-struct request request_begin(struct run *run, const struct loop_choices *choices, const struct memories *memories,
-                             int ranks, uint64_t chosen, uint64_t groups)
+struct request request_begin(const struct run *run, struct request request, const struct memories *memories, int ranks,
+                             uint64_t groups)
 {
-    check_memory(run, memories, choices->memory_per_process);
-    struct request request = {.methods = chosen,
-                              .seed = (uint64_t)choices->seed,
-                              .repetitions = (int)choices->repetitions,
-                              .first_loop_length = choices->first_loop_length,
-                              .longest_loop_length = choices->longest_loop,
-                              .random_patterns = choices->random_patterns,
-                              .time_budget_seconds = choices->time_budget,
-                              .memories = *memories,
-                              .ranks = ranks};
+    check_memory(run, memories, request.memory_option_bytes);
+    request.memories = *memories;
+    request.ranks = ranks;
     message_lengths(longest_message(memories->memory_per_process_bytes), request.length);
     const int known = list_patterns(ranks, groups, &request.pattern);
     request.patterns = memories_repeat(memories, &request.pattern, keep_runnable(&request, request.pattern, known));

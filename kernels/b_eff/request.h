@@ -17,35 +17,29 @@
 
 enum { LONGEST_LOOP = 100000, REPETITIONS = 3 };
 
-/* The options of all of these benchmarks, and their values in an official run: they enter the published definition. */
-struct loop_choices {
-    int64_t memory_per_process, seed, first_loop_length, longest_loop, repetitions, random_patterns;
-    double time_budget;
-};
-extern const struct loop_choices default_loops;
 enum { SMALLEST_MEMORY = 1 << 20 }; /* gives L_max = 8 KiB: above the fixed lengths */
 
-#define LOOP_OPTIONS(choices)                                                                                         \
+/* The options of all of these benchmarks, which are stored in the request. */
+#define LOOP_OPTIONS(request)                                                                                         \
     SIZE_OPTION(                                                                                                      \
-        "memory-per-process", &(choices)->memory_per_process, SMALLEST_MEMORY, INT64_C(1) << 50,                      \
+        "memory-per-process", &(request)->memory_option_bytes, SMALLEST_MEMORY, INT64_C(1) << 50,                     \
         "memory per process, of which L_max is 1/128, at most 128 MiB; default: the node's memory or control\n"       \
         "        group limit, divided by the number of processes on the node"),                                       \
-        COUNT_OPTION("seed", &(choices)->seed, "N", 0, INT64_MAX, "seed of everything that is chosen at random"),     \
-        COUNT_OPTION("first-loop-length", &(choices)->first_loop_length, "N", 1, 100000,                              \
+        COUNT_OPTION("seed", &(request)->seed, "N", 0, INT64_MAX, "seed of everything that is chosen at random"),     \
+        COUNT_OPTION("first-loop-length", &(request)->first_loop_length, "N", 1, 100000,                              \
                      "exchanges in the first timed loop of a pattern; later loops are adapted to take 2.5 to 5 ms"),  \
         COUNT_OPTION(                                                                                                 \
-            "longest-loop", &(choices)->longest_loop, "N", 1, LONGEST_LOOP,                                           \
+            "longest-loop", &(request)->longest_loop_length, "N", 1, LONGEST_LOOP,                                    \
             "maximum number of exchanges in a timed loop; one is enough in a simulation, where time has no noise"),   \
-        COUNT_OPTION("repetitions", &(choices)->repetitions, "N", 1, REPETITIONS, "repetitions of each measurement"), \
-        COUNT_OPTION("random-patterns", &(choices)->random_patterns, "N", 1, RANDOM_PATTERNS,                         \
+        COUNT_OPTION("repetitions", &(request)->repetitions, "N", 1, REPETITIONS, "repetitions of each measurement"), \
+        COUNT_OPTION("random-patterns", &(request)->random_patterns, "N", 1, RANDOM_PATTERNS,                         \
                      "number of random patterns to run"),                                                             \
         OPTION_IDLE_POWER, OPTION_MESSAGES_HANG_AFTER
 
 struct request {
-    uint64_t methods; /* a bit per row of the table of methods */
-    uint64_t seed;
-    int repetitions; /* at most REPETITIONS */
-    int64_t first_loop_length, longest_loop_length, random_patterns;
+    uint64_t methods;            /* a bit per row of the table of methods */
+    int64_t memory_option_bytes; /* per process; 0: that of the machine */
+    int64_t seed, repetitions, first_loop_length, longest_loop_length, random_patterns;
     double time_budget_seconds;
     double reserved_seconds; /* of them, for what is measured after the patterns */
     struct memories memories;
@@ -54,10 +48,14 @@ struct request {
     struct pattern *pattern;
 };
 
-/* The request of `ranks` processes, with the patterns of `groups` (a bit per group) that one of the `chosen` methods
- * can run. Refuses impossible ones before anything is created. The caller frees `pattern`. Collective. */
-struct request request_begin(struct run *run, const struct loop_choices *choices, const struct memories *memories,
-                             int ranks, uint64_t chosen, uint64_t groups);
+/* The options of an official run, which enter the published definition; without methods. */
+extern const struct request default_request;
+
+/* Completes a request whose options and methods are set, for `ranks` processes, with the patterns of `groups` (a bit
+ * per group) that one of its methods can run. Refuses impossible ones before anything is created. The caller frees
+ * `pattern`. Collective. */
+struct request request_begin(const struct run *run, struct request request, const struct memories *memories, int ranks,
+                             uint64_t groups);
 
 /* Whether a method of the request can run a pattern. */
 bool can_run(const struct request *request, const struct pattern *pattern, int method);

@@ -20,7 +20,7 @@ enum { AVERAGED_GROUPS = 1u << GROUP_RING | 1u << GROUP_RANDOM, FEWEST_NODES_OF_
 enum { EVERY_MESSAGE = 1u << LOAD_INCAST | 1u << LOAD_ALLTOALL | 1u << LOAD_BROADCAST };
 
 struct choices {
-    struct loop_choices loops;
+    struct request request;
     const char *log, *directory;
     uint64_t kinds;
     int64_t victims;
@@ -61,17 +61,16 @@ static json_t *plan_json(const struct request *request, const struct load *load)
 
 static int run_b_eff_load(const struct program *program, const struct choices *choices, int argc, char **argv)
 {
-    struct run run = run_begin(program, &argc, &argv, &choices->loops.memory_per_process);
+    struct run run = run_begin(program, &argc, &argv, &choices->request.memory_option_bytes);
     check_files(choices);
     struct filesystem filesystem = {.directory = ""};
     if (does_io(choices))
         filesystem = file_load_describe(&run, choices->directory, FILE_LOAD_BYTES);
     struct nodes nodes = nodes_find(run.machine.leader);
     struct load load =
-        load_begin(&nodes, choices->kinds, choices->victims, (uint64_t)choices->loops.seed, FEWEST_NODES_OF_A_ROLE);
+        load_begin(&nodes, choices->kinds, choices->victims, (uint64_t)choices->request.seed, FEWEST_NODES_OF_A_ROLE);
     const struct memories host = memories_open(&run, &(struct memory_choices){0});
-    struct request request =
-        request_begin(&run, &choices->loops, &host, load.measured_ranks, 1u << METHOD_NONBLOCKING, AVERAGED_GROUPS);
+    struct request request = request_begin(&run, choices->request, &host, load.measured_ranks, AVERAGED_GROUPS);
     run_open_log(&run, choices->log, argv, does_io(choices) ? &filesystem : NULL,
                  run.rank == 0 ? plan_json(&request, &load) : NULL);
 
@@ -91,7 +90,8 @@ static int run_b_eff_load(const struct program *program, const struct choices *c
 
 int main(int argc, char **argv)
 {
-    struct choices choices = {.loops = default_loops, .log = "b_eff_load.jsonl", .kinds = EVERY_MESSAGE};
+    struct choices choices = {.request = default_request, .log = "b_eff_load.jsonl", .kinds = EVERY_MESSAGE};
+    choices.request.methods = 1u << METHOD_NONBLOCKING;
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
         LIST_OPTION("kinds", &choices.kinds, load_kind_names, "kinds of load, each of which is measured by itself"),
@@ -99,9 +99,9 @@ int main(int argc, char **argv)
         TEXT_OPTION(
             "directory", &choices.directory, "DIR",
             "where the load io writes and reads files; the run creates its own directory there, and removes it"),
-        SECONDS_OPTION("time-budget", &choices.loops.time_budget, 1, 86400,
+        SECONDS_OPTION("time-budget", &choices.request.time_budget_seconds, 1, 86400,
                        "time for the whole run; the first repetition may take 1.75 times as long"),
-        LOOP_OPTIONS(&choices.loops),
+        LOOP_OPTIONS(&choices.request),
         {0}};
     const struct program program = {"b_eff_load", summary_text, usage_text, rows};
     return run_b_eff_load(&program, &choices, argc, argv);
