@@ -11,11 +11,6 @@
 #include "request.h"
 #include "scratch.h"
 
-#ifdef COFFEECUP_SIMULATED
-enum { HAS_FILES = false };
-#else
-enum { HAS_FILES = true };
-#endif
 enum { AVERAGED_GROUPS = 1u << GROUP_RING | 1u << GROUP_RANDOM, FEWEST_NODES_OF_A_ROLE = 2 };
 enum { EVERY_MESSAGE = 1u << LOAD_INCAST | 1u << LOAD_ALLTOALL | 1u << LOAD_BROADCAST };
 
@@ -44,7 +39,7 @@ static bool does_io(const struct choices *choices)
 
 static void check_files(const struct choices *choices)
 {
-    if (does_io(choices) && !HAS_FILES)
+    if (does_io(choices) && COFFEECUP_SIMULATED)
         refuse("--kinds io is not possible in a simulation, which has no file system; omit io");
     if (does_io(choices) && !choices->directory)
         refuse("--kinds io writes and reads files; name their directory with --directory");

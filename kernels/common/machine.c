@@ -54,7 +54,8 @@ static json_t *host_json(const char *name, MPI_Comm node, int64_t memory_bytes)
                field_int("available_bytes", available_memory_bytes()));
     if (topology && *topology)
         object_add(fields, field_text("topology", topology));
-#ifndef COFFEECUP_SIMULATED
+    if (COFFEECUP_SIMULATED)
+        return fields;
     char processor[256], text[160];
     struct utsname system;
     processor_model("/proc/cpuinfo", processor, sizeof processor);
@@ -64,7 +65,6 @@ static json_t *host_json(const char *name, MPI_Comm node, int64_t memory_bytes)
         snprintf(text, sizeof text, "%s %s", system.sysname, system.release);
         object_add(fields, field_text("system", text));
     }
-#endif
     return fields;
 }
 

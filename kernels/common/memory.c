@@ -164,7 +164,7 @@ char *copy_text(const char *text)
     return checked(strdup(text), strlen(text) + 1, 1);
 }
 
-#ifdef COFFEECUP_SIMULATED
+#if COFFEECUP_SIMULATED
 const bool buffers_hold_data = false;
 
 char *buffer_allocate(size_t bytes)

@@ -73,7 +73,6 @@ static json_t *job_json(void)
 
 /* --- preloaded libraries ------------------------------------------------------------------------------------------ */
 
-#ifndef COFFEECUP_SIMULATED
 #pragma weak _DYNAMIC /* a program that is linked statically has none */
 
 /* Whether the program itself names a library with this file name. */
@@ -110,16 +109,12 @@ static int add_preloaded(struct dl_phdr_info *info, size_t size, void *list)
 
 static json_t *preloaded_json(void)
 {
+    if (COFFEECUP_SIMULATED)
+        return json_null();
     json_t *list = json_array();
     dl_iterate_phdr(add_preloaded, list);
     return list;
 }
-#else
-static json_t *preloaded_json(void)
-{
-    return json_null();
-}
-#endif
 
 json_t *provenance_json(void)
 {
@@ -129,7 +124,6 @@ json_t *provenance_json(void)
 
 /* --- what ran ----------------------------------------------------------------------------------------------------- */
 
-#ifndef COFFEECUP_SIMULATED
 static void add_line(FILE *list, const char *path, const char *content)
 {
     char hex[SHA256_HEX_BYTES];
@@ -239,6 +233,8 @@ static json_t *all_files_json(const char *list, const struct option_row *options
 
 json_t *files_json(const struct option_row *options, int leader)
 {
+    if (COFFEECUP_SIMULATED)
+        return NULL;
     const int rank = rank_in(MPI_COMM_WORLD);
     char *list = leader == rank ? list_of_files() : NULL;
     json_t *others = compare_nodes(list, leader), *fields = NULL;
@@ -247,11 +243,3 @@ json_t *files_json(const struct option_row *options, int leader)
     free(list);
     return fields;
 }
-#else
-json_t *files_json(const struct option_row *options, int leader)
-{
-    (void)options;
-    (void)leader;
-    return NULL;
-}
-#endif

@@ -100,11 +100,6 @@ static json_t *run_json(struct run *run, char **command, const struct filesystem
 {
     char start[UTC_BYTES];
     utc_now(start);
-#ifdef COFFEECUP_SIMULATED
-    const int simulated = 1;
-#else
-    const int simulated = 0;
-#endif
     json_t *record =
         OBJECT(field_int("schema_version", LOG_SCHEMA_VERSION), field_text("benchmark", run->program->name),
                field_text("kernel_version", COFFEECUP_VERSION), field_text("start_time", start),
@@ -115,7 +110,7 @@ static json_t *run_json(struct run *run, char **command, const struct filesystem
                field_text("memory_source", run->memory_source),
                field_json("filesystem", filesystem ? filesystem_json(filesystem) : json_null()),
                field_json("environment", steering_environment()), field_json("build", build_json()),
-               field_json("provenance", provenance_json()), field_bool("simulated", simulated));
+               field_json("provenance", provenance_json()), field_bool("simulated", COFFEECUP_SIMULATED));
     if (json_array_size(differing) > 0)
         json_object_set(record, "environment_differs", differing);
     json_decref(differing);
@@ -181,14 +176,12 @@ static void create_log(struct run *run, const char *path)
 /* Before the clocks of the run start; a simulated node has no counters. */
 static void begin_counters(struct run *run)
 {
-#ifndef COFFEECUP_SIMULATED
+    if (COFFEECUP_SIMULATED && idle_power_seconds > 0)
+        refuse("a simulated node has no idle power; leave out --idle-power");
+    if (COFFEECUP_SIMULATED)
+        return;
     run->counters = node_counters_begin(run->machine.leader == run->rank);
     run->start_seconds += run->counters.idle_seconds;
-#else
-    (void)run;
-    if (idle_power_seconds > 0)
-        refuse("a simulated node has no idle power; leave out --idle-power");
-#endif
 }
 
 void run_open_log(struct run *run, const char *path, char **command, const struct filesystem *filesystem, json_t *plan)
@@ -238,31 +231,22 @@ void run_follow(struct run *run)
 
 static void log_counters(struct run *run)
 {
-#ifndef COFFEECUP_SIMULATED
     json_t *idle, *counters = node_counters_end(&run->counters, &idle);
     if (idle)
         log_write(run->log, "counters", idle);
     if (counters)
         log_write(run->log, "counters", counters);
-#else
-    (void)run;
-#endif
 }
 
 /* The clock that measures and the time of day have to agree, over the run and in each phase. A simulation has its own
  * time. */
 static void log_clocks(const struct run *run, double mpi_seconds)
 {
-#ifndef COFFEECUP_SIMULATED
-    if (run->log)
+    if (run->log && !COFFEECUP_SIMULATED)
         log_write(run->log, "clocks",
                   OBJECT(field_real("mpi_seconds", mpi_seconds),
                          field_real("day_seconds", day_seconds() - run->opened_day_seconds),
                          field_json("phases", clocks_json())));
-#else
-    (void)run;
-    (void)mpi_seconds;
-#endif
 }
 
 int run_end(struct run *run)

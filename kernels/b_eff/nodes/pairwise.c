@@ -25,12 +25,8 @@ enum {
 enum { EACH_MATCHING = 4, MOST_NODES_REPEATED = 4 };
 static const double reserved_share = 0.05; /* of the time budget */
 
-#ifdef COFFEECUP_SIMULATED
 /* A simulated node is as fast as its platform says: only planted slow ones could be found. */
-enum { MATCHINGS = 0 };
-#else
-enum { MATCHINGS = 16 };
-#endif
+enum { MATCHINGS = COFFEECUP_SIMULATED ? 0 : 16 };
 const struct pairwise_choices default_matchings = {.matchings = MATCHINGS};
 
 /* Of L_max, of the geometric mean of 4096 byte and L_max, and of 4096 byte: some milliseconds in common networks. */
