@@ -51,19 +51,26 @@ static int64_t kib_in(const char *folder, const char *file)
     return sscanf(line, "%" SCNd64, &number) == 1 && number >= 0 && number <= INT64_MAX / 1024 ? number : -1;
 }
 
+void name_of_lustre(const char *source, char name[FILE_SYSTEM_NAME])
+{
+    const char *begin = strstr(source, ":/");
+    const size_t length = begin ? strcspn(begin + 2, "/") : 0;
+    snprintf(name, FILE_SYSTEM_NAME, "%.*s", length < FILE_SYSTEM_NAME ? (int)length : 0, begin ? begin + 2 : "");
+}
+
 /* Clients since Lustre 2.12 have these files in sysfs, earlier ones in proc. */
 struct target fullest_target(const char *root, const struct mount *mount)
 {
     static const char *const places[] = {"/sys/fs/lustre/osc", "/proc/fs/lustre/osc"};
-    const char *name = strstr(mount->source, ":/");
+    char name[FILE_SYSTEM_NAME];
     struct target fullest = {0};
     glob_t found = {0};
-    if (strcmp(mount->type, "lustre") != 0 || !name)
+    name_of_lustre(mount->source, name);
+    if (strcmp(mount->type, "lustre") != 0 || !name[0])
         return fullest;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char pattern[PATH_MAX];
-        snprintf(pattern, sizeof pattern, "%s%s/%.*s-OST*-osc-*", root, places[i], (int)strcspn(name + 2, "/"),
-                 name + 2);
+        snprintf(pattern, sizeof pattern, "%s%s/%s-OST*-osc-*", root, places[i], name);
         glob(pattern, i ? GLOB_APPEND : 0, NULL, &found);
     }
     for (size_t i = 0; i < found.gl_pathc; i++) {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MOUNT_TEXT = 1024, OPTIONS_TEXT = 4096 };
+enum { MOUNT_TEXT = 1024, OPTIONS_TEXT = 4096, FILE_SYSTEM_NAME = 9 };
 
 /* An entry in the list of mounts. */
 struct mount {
@@ -41,6 +41,10 @@ struct filesystem filesystem_describe(const char *directory);
  * /proc/self/mounts; of several at one place, the last one, which hides the others. Without one, or without a list, the
  * type is "unknown" and the other texts are empty. */
 void find_mount(const char *list, const char *path, struct mount *mount);
+
+/* The name of a Lustre file system in the source of its mount, such as "scratch" in "10.0.0.1@tcp:/scratch/folder";
+ * empty if it has none. */
+void name_of_lustre(const char *source, char name[FILE_SYSTEM_NAME]);
 
 /* The target with the largest share in use, of a mount whose type is lustre, as its client states in the files of
  * `root`, normally "". Without a name if it states none. */

@@ -153,13 +153,6 @@ void lustre_layout(const unsigned char *attribute, size_t bytes, const char *nam
     }
 }
 
-void name_of_lustre(const char *source, char name[FILE_SYSTEM_NAME])
-{
-    const char *begin = strstr(source, ":/");
-    const size_t length = begin ? strcspn(begin + 2, "/") : 0;
-    snprintf(name, FILE_SYSTEM_NAME, "%.*s", length < FILE_SYSTEM_NAME ? (int)length : 0, begin ? begin + 2 : "");
-}
-
 /* --- BeeGFS ------------------------------------------------------------------------------------------------------- */
 
 enum { BEEGFS = 0x19830326, ALIAS_BYTES = 256 };

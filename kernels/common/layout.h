@@ -9,7 +9,7 @@
 
 #include "run.h"
 
-enum { SERVER_BYTES = 512, FILE_SYSTEM_NAME = 9, POOL_BYTES = 16 };
+enum { SERVER_BYTES = 512, POOL_BYTES = 16 };
 
 /* Of the part of a file that has the most stripes; a composite layout of Lustre has several parts. */
 struct striping {
@@ -26,10 +26,6 @@ struct file_layout {
 /* The bricks in the extended attribute glusterfs.pathinfo, such as "host:/brick", each separated by a space: several if
  * the file is replicated or dispersed over them. Empty if there is none, or if they do not fit. */
 void bricks_of(const char *pathinfo, char server[SERVER_BYTES]);
-
-/* The name of a Lustre file system in the source of its mount, such as "scratch" in "10.0.0.1@tcp:/scratch/folder";
- * empty if it has none. */
-void name_of_lustre(const char *source, char name[FILE_SYSTEM_NAME]);
 
 /* The stripes in the extended attribute lustre.lov, and their targets, such as "scratch-OST000a", or "OST000a" without
  * a `name`, in ascending order, each once, separated by spaces; no targets if they do not fit. Nothing if the attribute
