@@ -50,25 +50,24 @@ static double *collect(const struct run *run, MPI_Comm comm, double value, int *
     return values;
 }
 
-json_t *process_times(const struct run *run, MPI_Comm comm, double seconds)
+/* The largest of the negative is the smallest: counts are negative here. */
+static json_t *list_json(const struct run *run, MPI_Comm comm, double value, bool is_count)
 {
     int count;
-    double *values = collect(run, comm, seconds, &count);
+    double *values = collect(run, comm, value, &count);
     json_t *list = values ? json_array() : NULL;
     for (int i = 0; values && i < count; i++)
-        json_array_append_new(list, json_real(values[i]));
+        json_array_append_new(list, is_count ? json_integer((json_int_t)-values[i]) : json_real(values[i]));
     free(values);
     return list;
 }
 
-/* The largest of the negative is the smallest. */
+json_t *process_times(const struct run *run, MPI_Comm comm, double seconds)
+{
+    return list_json(run, comm, seconds, false);
+}
+
 json_t *process_counts(const struct run *run, MPI_Comm comm, int64_t number)
 {
-    int count;
-    double *values = collect(run, comm, -(double)number, &count);
-    json_t *list = values ? json_array() : NULL;
-    for (int i = 0; values && i < count; i++)
-        json_array_append_new(list, json_integer((json_int_t)-values[i]));
-    free(values);
-    return list;
+    return list_json(run, comm, -(double)number, true);
 }
