@@ -43,7 +43,6 @@ struct pairwise_state {
     int parts_left;          /* of the time that is left, see struct set */
     double *ratio, *level;   /* rank 0: of each node, see suspects.h; `ratio` for each matching of a set */
     struct suspect suspect[MOST_SUSPECTS];
-    int suspects;
 };
 
 /* Times a loop and sends the time of each process to rank 0, NAN for those that rest. Returns the time that all of it

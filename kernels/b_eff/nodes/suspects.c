@@ -11,7 +11,7 @@
 
 static const double suspicious = 1.1;
 
-static int compare(const void *a, const void *b)
+int compare_numbers(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -22,7 +22,7 @@ static double fast_quarter(double *values, int count)
 {
     if (count == 0)
         return NAN;
-    qsort(values, (size_t)count, sizeof *values, compare);
+    qsort(values, (size_t)count, sizeof *values, compare_numbers);
     return values[(count - 1) / 4];
 }
 
@@ -31,7 +31,7 @@ static double median(double *values, int count)
 {
     if (count == 0)
         return NAN;
-    qsort(values, (size_t)count, sizeof *values, compare);
+    qsort(values, (size_t)count, sizeof *values, compare_numbers);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 

@@ -12,6 +12,9 @@ struct suspect {
     int with[GOOD_NODES]; /* nodes that are not suspected, of the same group if it has enough of them */
 };
 
+/* For qsort(): numbers in ascending order. */
+int compare_numbers(const void *a, const void *b);
+
 /* The time of each node's pair over that of the usual pair, `ratio[node]`; NAN for nodes that rest. `seconds` has the
  * time of each node. The usual pair is the slowest of the fast quarter: with a third of slow nodes, which is the most
  * that postprocess names, more than half of the pairs are slow. */

@@ -12,12 +12,6 @@ enum { LENGTH = 10 }; /* 1024 byte: one packet of any usual network */
 /* Timeouts of some tenths of a second must not use up the time: a matching in which there are some has enough. */
 static const double enough_seconds = 0.4;
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The value of each node, that of its first process. */
 static json_t *list_of_nodes(const struct pairwise_state *state, double mine)
 {
@@ -50,7 +44,7 @@ void measure_tails(struct pairwise_state *state, const char *scope, int matching
     struct exchange exchange = pairwise_exchange(state, true, BOTH);
     const int count = time_each(state, &exchange, bytes, each);
     if (exchange.transfers > 0) {
-        qsort(each, (size_t)count, sizeof *each, compare);
+        qsort(each, (size_t)count, sizeof *each, compare_numbers);
         median = fmax(each[count / 2 - 1], MPI_Wtick());
         late = fmax(each[(999 * count + 999) / 1000 - 1], MPI_Wtick()); /* nearest rank */
         longest = fmax(each[count - 1], MPI_Wtick());
