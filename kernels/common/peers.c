@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -23,6 +22,7 @@
 
 #include "clock.h"
 #include "fail.h"
+#include "gather.h"
 #include "memory.h"
 #include "process_state.h"
 
@@ -112,19 +112,15 @@ static int open_pipe(void)
 
 void peers_begin(int leader)
 {
-    MPI_Comm comm;
-    int rank, own, peers;
     uint64_t number = 0;
     if (!buffers_hold_data) /* simulated processes are one */
         return;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, leader, rank, &comm));
-    MPI_CHECK(MPI_Comm_rank(comm, &own));
-    MPI_CHECK(MPI_Comm_size(comm, &peers));
+    MPI_Comm comm = node_communicator(leader);
+    const int own = rank_in(comm), peers = size_of(comm);
     if (own == 0)
         number = create(peers);
     if (here.node)
-        MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &here.node->ranks));
+        here.node->ranks = size_of(MPI_COMM_WORLD);
     int64_t place[] = {getpid(), here.file};
     MPI_CHECK(MPI_Bcast(place, 2, MPI_INT64_T, 0, comm));
     MPI_CHECK(MPI_Bcast(&number, sizeof number, MPI_BYTE, 0, comm));
@@ -132,7 +128,7 @@ void peers_begin(int leader)
         join(place, number, peers);
     if (here.node && number) {
         here.own = &here.node->peer[own];
-        here.own->rank = rank;
+        here.own->rank = rank_in(MPI_COMM_WORLD);
         here.own->pipe = open_pipe();
         here.own->process = getpid();
     }
