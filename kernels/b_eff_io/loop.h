@@ -3,7 +3,6 @@
  * docs/b_eff_io_run.md). Pure arithmetic; access.c reads the clock and agrees. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct limits {

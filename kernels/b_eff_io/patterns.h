@@ -17,7 +17,7 @@ enum type_number {
     TYPES
 };
 
-enum { PUBLISHED_PATTERNS = 43, PATTERNS = 49, SUM_UNITS = 64, MOST_PARTITIONS = 32 };
+enum { PATTERNS = 49, SUM_UNITS = 64, MOST_PARTITIONS = 32 };
 
 struct pattern {
     enum type_number type;

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 #include <mpi.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 struct spread {

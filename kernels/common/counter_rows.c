@@ -2,8 +2,6 @@
 /* See counter_rows.h. */
 #include "counter_rows.h"
 
-#include <stddef.h>
-
 #define PM_COUNTERS "/sys/cray/pm_counters/"
 #define PORT "/sys/class/infiniband/*/ports/*/"
 #define CXI "/sys/class/cxi/*/device/telemetry/"

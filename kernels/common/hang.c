@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "adapters.h"
-#include "clock.h"
 #include "fail.h"
 #include "filesystem.h"
 #include "first_line.h"

@@ -3,7 +3,6 @@
 #include "run.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "activity.h"

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdint.h>
 
 enum counter { COUNTER_CYCLES, COUNTER_FLOPS, COUNTERS };
 

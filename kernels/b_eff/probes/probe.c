@@ -6,7 +6,6 @@
 #include <mpi.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
