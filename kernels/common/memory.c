@@ -32,6 +32,19 @@ static int64_t read_number(const char *directory, const char *file)
     return !*end && number > 0 ? number : INT64_MAX;
 }
 
+/* The number in the line of a file that has this form; 0 if there is none. */
+static int64_t find_number(const char *path, const char *form)
+{
+    char line[LINE_LENGTH];
+    long long number = 0;
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, form, &number) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return number;
+}
+
 static int64_t limit_of(const char *directory, const struct group_files *files)
 {
     return read_number(directory, files->limit);
@@ -39,17 +52,9 @@ static int64_t limit_of(const char *directory, const struct group_files *files)
 
 static int64_t file_pages(const char *directory, const struct group_files *files)
 {
-    char path[PATH_LENGTH + 64], line[LINE_LENGTH];
-    long long inactive = 0, active = 0;
+    char path[PATH_LENGTH + 64];
     snprintf(path, sizeof path, "%s/memory.stat", directory);
-    FILE *opened = fopen(path, "r");
-    while (opened && fgets(line, sizeof line, opened)) {
-        sscanf(line, files->inactive, &inactive);
-        sscanf(line, files->active, &active);
-    }
-    if (opened)
-        fclose(opened);
-    return inactive + active;
+    return find_number(path, files->inactive) + find_number(path, files->active);
 }
 
 /* What the group may still use: its limit, without what is used for other things than files in the page cache. */
@@ -127,18 +132,10 @@ int64_t node_memory_bytes(const char **source)
 
 int64_t available_memory_bytes(void)
 {
-    FILE *file = fopen("/proc/meminfo", "r");
-    if (!file)
-        return 0;
-    char line[LINE_LENGTH];
-    long long kibibytes = 0;
-    while (fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %lld", &kibibytes) == 1)
-            break;
-    fclose(file);
+    const int64_t kibibytes = find_number("/proc/meminfo", "MemAvailable: %lld");
     if (kibibytes <= 0 || kibibytes > physical_bytes() / 1024)
         return 0;
-    const int64_t in_groups = lowest_of_groups(available_in), on_node = (int64_t)kibibytes * 1024;
+    const int64_t in_groups = lowest_of_groups(available_in), on_node = kibibytes * 1024;
     return in_groups < on_node ? in_groups : on_node;
 }
 
