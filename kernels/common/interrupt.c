@@ -113,11 +113,6 @@ void interrupt_watch(int file, double start_seconds)
     install();
 }
 
-void interrupt_follow(void)
-{
-    install();
-}
-
 void interrupt_clean_with(void (*clean)(void))
 {
     interrupt_hold();

@@ -4,11 +4,9 @@
  * than one exchange of large messages is complete. */
 #pragma once
 
-/* From now on, an interruption appends the end record to `file` (start_seconds of CLOCK_MONOTONIC). */
+/* From now on, an interruption appends the end record to `file` (start_seconds of CLOCK_MONOTONIC). On ranks without a
+ * log, `file` is -1: an interruption ends the process shortly after rank 0, which must close the log. */
 void interrupt_watch(int file, double start_seconds);
-
-/* On ranks without a log: an interruption ends the process shortly after rank 0, which must close the log. */
-void interrupt_follow(void);
 
 /* Block signals while a record is written; `records` is the number of records in the file after that. */
 void interrupt_hold(void);

@@ -169,7 +169,7 @@ static void create_log(struct run *run, const char *path)
     keeper_note(run->rank == 0);
     peers_vote(note_path()[0]);
     if (run->rank != 0)
-        interrupt_follow();
+        interrupt_watch(-1, 0);
 }
 
 /* Before the clocks of the run start; a simulated node has no counters. */

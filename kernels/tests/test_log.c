@@ -187,7 +187,7 @@ static void a_signal_taken_by_another_thread_waits_for_the_record_too(void)
 
 static void follow_and_be_interrupted(void)
 {
-    interrupt_follow();
+    interrupt_watch(-1, 0);
     raise(SIGTERM);
 }
 
