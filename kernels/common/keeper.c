@@ -254,9 +254,7 @@ static bool wait_for_end(struct own_directory *own, int *lost, bool *told)
             return removes;
         }
         const ssize_t bytes = recv(STDIN_FILENO, &order, sizeof order, 0);
-        if (bytes == 0)
-            break;
-        if (bytes < 0 && errno != EINTR)
+        if (bytes == 0 || (bytes < 0 && errno != EINTR))
             break;
         if (bytes != (ssize_t)sizeof order)
             continue;

@@ -25,9 +25,7 @@ static json_t *read_lines(const char *path, char reason[REASON_LENGTH])
         snprintf(reason, REASON_LENGTH, "cannot read --node-groups '%s': %s; name a file with lines 'NODE GROUP'", path,
                  why);
     for (int number = 1; file && !reason[0] && getline(&line, &room, file) > 0; number++) {
-        char *comment = strchr(line, '#');
-        if (comment)
-            *comment = '\0';
+        line[strcspn(line, "#")] = '\0';
         const int words = sscanf(line, "%256s %256s %1s", node, group, more);
         if (words > 0 && words != 2)
             snprintf(reason, REASON_LENGTH, "--node-groups '%s': line %d is not 'NODE GROUP'", path, number);
