@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "gather.h"
 #include "memory.h"
 
 enum { TAG = 1, PERSISTENT_PLACES = 4096 };
@@ -209,7 +210,7 @@ static void open_part(struct exchange *exchange, const struct layout *layout)
     exchange->transfers = layout->transfers;
     for (int j = 0; j < layout->transfers; j++)
         exchange->transfer[j] = layout->transfer[j];
-    MPI_CHECK(MPI_Comm_size(exchange->comm, &exchange->size));
+    exchange->size = size_of(exchange->comm);
     exchange->counts = allocate(4 * (size_t)exchange->size, sizeof *exchange->counts);
 }
 
@@ -223,17 +224,13 @@ static void learn_sources(struct exchange *exchange, int rank)
 
 struct exchange exchange_open(const struct pattern *pattern, MPI_Comm all, uint64_t seed, int *order)
 {
-    int world_rank, rank, ranks;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
-    MPI_CHECK(MPI_Comm_rank(all, &rank));
-    MPI_CHECK(MPI_Comm_size(all, &ranks));
-    const struct layout layout = pattern_layout(pattern, ranks, rank, seed, order);
+    const struct layout layout = pattern_layout(pattern, size_of(all), rank_in(all), seed, order);
     struct exchange exchange = {.pattern = pattern, .all = all, .graph = MPI_COMM_NULL};
 
     MPI_CHECK(MPI_Comm_split(all, layout.color < 0 ? MPI_UNDEFINED : layout.color, layout.position, &exchange.comm));
     if (exchange.comm != MPI_COMM_NULL)
         open_part(&exchange, &layout);
-    learn_sources(&exchange, world_rank);
+    learn_sources(&exchange, rank_in(MPI_COMM_WORLD));
 
     /* all ranks use the same layout of messages, whatever ring they are in */
     MPI_CHECK(MPI_Allreduce(&exchange.transfers, &exchange.slots, 1, MPI_INT, MPI_MAX, all));

@@ -7,6 +7,7 @@
 
 #include "fail.h"
 #include "files.h"
+#include "gather.h"
 #include "memory.h"
 #include "memory_fill.h"
 #include "mpi_io.h"
@@ -96,8 +97,7 @@ static void measure_type(struct step *now)
  * `readers` by the rank of the process whose part it reads. */
 static void exchange_counts(MPI_Comm comm, MPI_Comm readers, struct earlier_passes *past)
 {
-    int rank;
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    const int rank = rank_in(comm);
     for (int i = 0; i < 2; i++)
         MPI_CHECK(MPI_Sendrecv_replace(i ? past->rewritten : past->written, PATTERNS, MPI_INT64_T, rank, i,
                                        MPI_ANY_SOURCE, i, readers, MPI_STATUS_IGNORE));

@@ -12,9 +12,9 @@
 #include "clocks.h"
 #include "counters.h"
 #include "fail.h"
+#include "gather.h"
 #include "hang.h"
 #include "layout.h"
-#include "memory.h"
 #include "peers.h"
 #include "phases.h"
 #include "progress.h"
@@ -125,10 +125,8 @@ static void log_repetition(struct run *run, const struct transform *transform, s
                            int64_t repetition, const struct difference *difference, struct summary *summary)
 {
     const struct phase_sums mine = phases_sum(&transform->phases);
-    const int values = sizeof mine / sizeof(double);
     const double n = (double)transform->sizes.width;
-    struct phase_sums *all = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(&mine, values, MPI_DOUBLE, all, values, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    struct phase_sums *all = gather(MPI_COMM_WORLD, &mine, sizeof mine);
     phases_log(&transform->phases, run, repetition);
     const struct storage *storage = &transform->storage;
     const bool shared = storage->method->is_shared;
