@@ -223,6 +223,8 @@ static bool is_hung(enum proof proof)
         return false;
     seen.processes = describe_processes();
     read_votes(&strongest, seen.processes);
+    if (!note_path()[0]) /* there is no log yet */
+        print_processes();
     return true;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See keeper.h. The keeper is the same program in a session of its own. It takes orders only from a socket, never from
- * its command line. The socket closes when its rank ends, in whatever way. The keeper inherits only the socket, the log
- * and standard error, so that no launcher waits for it or counts it as a process. It ignores the signals that end a
- * run: they also reach the rank, whose end closes the socket. */
+ * its command line. The socket closes when its rank ends, in whatever way. The keeper inherits only the socket and
+ * standard error, so that no launcher waits for it or counts it as a process; the log follows when it is open. It
+ * ignores the signals that end a run: they also reach the rank, whose end closes the socket. */
 #include "keeper.h"
 
 #include <dirent.h>
@@ -42,14 +42,32 @@ struct order {
     struct own_directory own;
 };
 
+union attached {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
 /* --- in the rank -------------------------------------------------------------------------------------------------- */
 
 static int to_keeper = -1; /* open as long as this process exists */
 
-static void send_order(const struct order *order)
+/* With an open file, unless it is negative: see unix(7), SCM_RIGHTS. */
+static void send_order(const struct order *order, int file)
 {
-    if (to_keeper >= 0)
-        send(to_keeper, order, sizeof *order, MSG_NOSIGNAL); /* a run continues if its keeper has ended */
+    union attached attached = {.bytes = {0}};
+    struct iovec part = {.iov_base = (void *)order, .iov_len = sizeof *order};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (to_keeper < 0)
+        return;
+    if (file >= 0) {
+        attached.header.cmsg_len = CMSG_LEN(sizeof file);
+        attached.header.cmsg_level = SOL_SOCKET;
+        attached.header.cmsg_type = SCM_RIGHTS;
+        memcpy(CMSG_DATA(&attached.header), &file, sizeof file);
+        message.msg_control = &attached;
+        message.msg_controllen = sizeof attached;
+    }
+    sendmsg(to_keeper, &message, MSG_NOSIGNAL); /* a run continues if its keeper has ended */
 }
 
 /* The keeper takes the processor for some milliseconds when it starts: nothing is measured before it waits. A time
@@ -64,16 +82,7 @@ static bool wait_until_ready(int keeper)
     return bytes == (ssize_t)sizeof received; /* 0: it has ended */
 }
 
-/* Nothing that the launcher left open may be taken for one of the keeper's files. */
-static void inherit(posix_spawn_file_actions_t *actions, int file, int number)
-{
-    if (file >= 0)
-        posix_spawn_file_actions_adddup2(actions, file, number);
-    else
-        posix_spawn_file_actions_addopen(actions, number, "/dev/null", O_RDWR, 0);
-}
-
-void keeper_start(int log)
+void keeper_start(void)
 {
     int ends[2];
     pid_t keeper;
@@ -85,8 +94,11 @@ void keeper_start(int log)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    inherit(&actions, log, LOG);
-    inherit(&actions, peers_file(), PEERS);
+    /* nothing that the launcher left open may be taken for one of the keeper's files */
+    posix_spawn_file_actions_addopen(&actions, LOG, "/dev/null", O_RDWR, 0);
+    posix_spawn_file_actions_addopen(&actions, PEERS, "/dev/null", O_RDWR, 0);
+    if (peers_file() >= 0)
+        posix_spawn_file_actions_adddup2(&actions, peers_file(), PEERS);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
     const bool started = posix_spawn(&keeper, "/proc/self/exe", &actions, &attributes, arguments, environ) == 0;
@@ -99,18 +111,18 @@ void keeper_start(int log)
         close(ends[1]);
 }
 
-void keeper_note(bool takes)
+void keeper_note(int log)
 {
-    struct order order = {.kind = takes ? TAKE_NOTE : LEAVE_NOTE};
+    struct order order = {.kind = log >= 0 ? TAKE_NOTE : LEAVE_NOTE};
     snprintf(order.note, sizeof order.note, "%s", note_path());
     snprintf(order.host, sizeof order.host, "%s", note_host());
-    send_order(&order);
+    send_order(&order, log);
 }
 
 void keeper_remove(const struct own_directory *own)
 {
     const struct order order = {.kind = REMOVE, .own = *own};
-    send_order(&order);
+    send_order(&order, -1);
 }
 
 /* --- in the keeper ------------------------------------------------------------------------------------------------ */
@@ -194,7 +206,8 @@ static int find_lost(void)
 static const char *reason_of(int lost)
 {
     if (hang_found())
-        return "the run hangs and was ended; 'coffeecup score' on its log states where";
+        return note_path()[0] ? "the run hangs and was ended; 'coffeecup score' on its log states where"
+                              : "the run hangs and was ended before it had a log";
     return lost == NO_PEER ? launcher_ended : "several processes were " LOST_REASON;
 }
 
@@ -238,6 +251,23 @@ static void end_hung_launcher(void)
     }
 }
 
+/* An open file that comes with an order is the log. */
+static ssize_t receive_order(struct order *order)
+{
+    union attached attached = {.bytes = {0}};
+    struct iovec part = {.iov_base = order, .iov_len = sizeof *order};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &attached, .msg_controllen = sizeof attached};
+    const ssize_t bytes = recvmsg(STDIN_FILENO, &message, 0);
+    if (bytes > 0 && message.msg_controllen >= CMSG_LEN(sizeof(int)) && attached.header.cmsg_type == SCM_RIGHTS) {
+        int file;
+        memcpy(&file, CMSG_DATA(&attached.header), sizeof file);
+        dup2(file, LOG);
+        close(file);
+    }
+    return bytes;
+}
+
 /* Returns when the rank has ended; false if there is no directory to remove. */
 static bool wait_for_end(struct own_directory *own, int *lost, bool *told)
 {
@@ -253,7 +283,7 @@ static bool wait_for_end(struct own_directory *own, int *lost, bool *told)
             *lost = NO_PEER;
             return removes;
         }
-        const ssize_t bytes = recv(STDIN_FILENO, &order, sizeof order, 0);
+        const ssize_t bytes = receive_order(&order);
         if (bytes == 0 || (bytes < 0 && errno != EINTR))
             break;
         if (bytes != (ssize_t)sizeof order)

@@ -26,6 +26,48 @@ enum { REASON_LENGTH = 512 };
 /* Closed by fail(), which is called from everywhere. NULL on all ranks except 0. */
 static struct log *open_log;
 
+/* The cause of a failure: that of rank 0 itself, one that all agreed on, or one in the note of another process. */
+static json_t *cause_json(const struct failure *failure, const char *host)
+{
+    char note[NOTE_BYTES];
+    json_t *cause = note_take(note) ? json_loads(note, 0, NULL) : NULL;
+    if (cause)
+        return cause;
+    cause = OBJECT(field_text("reason", failure->message));
+    if (failure->rank != NO_RANK) {
+        json_object_set_new(cause, "rank", json_integer(failure->rank));
+        json_object_set_new(cause, "host", text_json(failure->host ? failure->host : host));
+    }
+    return cause;
+}
+
+static void report_failure(const struct failure *failure)
+{
+    struct log *log = open_log;
+    char host[MPI_MAX_PROCESSOR_NAME];
+    host_name(host);
+    if (failure->together && failure->rank != NO_RANK)
+        MPI_Bcast(host, sizeof host, MPI_CHAR, failure->rank, MPI_COMM_WORLD);
+    open_log = NULL;
+    peers_leave();
+    if (!failure->together)
+        note_leave(failure->message);
+    if (log)
+        log_close(log, "failed", cause_json(failure, host));
+}
+
+/* The first rank of every node has a keeper, also before there is a log: the files of a run may be on a file system
+ * that hangs. */
+static void start_watch(const struct run *run)
+{
+    peers_begin(run->machine.leader);
+    peers_enter(hang_patience_of_files(), "start"); /* before a keeper looks at it */
+    peers_arrive();
+    fail_do(report_failure);
+    if (run->machine.leader == run->rank)
+        keeper_start();
+}
+
 struct run run_begin(const struct program *program, int *argc, char ***argv, const int64_t *memory_option)
 {
     struct run run = {.program = program};
@@ -41,6 +83,7 @@ struct run run_begin(const struct program *program, int *argc, char ***argv, con
     progress_begin(program->name, run.rank);
     run.start_seconds = MPI_Wtime();
     run.machine = machine_describe();
+    start_watch(&run);
 
     const int64_t share = run.machine.node_memory_bytes / run.machine.ranks_on_node;
     const int64_t requested = memory_option ? *memory_option : 0;
@@ -116,57 +159,18 @@ static json_t *run_json(struct run *run, char **command, const struct filesystem
     return record;
 }
 
-/* The cause of a failure: that of rank 0 itself, one that all agreed on, or one in the note of another process. */
-static json_t *cause_json(const struct failure *failure, const char *host)
-{
-    char note[NOTE_BYTES];
-    json_t *cause = note_take(note) ? json_loads(note, 0, NULL) : NULL;
-    if (cause)
-        return cause;
-    cause = OBJECT(field_text("reason", failure->message));
-    if (failure->rank != NO_RANK) {
-        json_object_set_new(cause, "rank", json_integer(failure->rank));
-        json_object_set_new(cause, "host", text_json(failure->host ? failure->host : host));
-    }
-    return cause;
-}
-
-static void report_failure(const struct failure *failure)
-{
-    struct log *log = open_log;
-    char host[MPI_MAX_PROCESSOR_NAME];
-    host_name(host);
-    if (failure->together && failure->rank != NO_RANK)
-        MPI_Bcast(host, sizeof host, MPI_CHAR, failure->rank, MPI_COMM_WORLD);
-    open_log = NULL;
-    peers_leave();
-    if (!failure->together)
-        note_leave(failure->message);
-    if (log)
-        log_close(log, "failed", cause_json(failure, host));
-}
-
-/* The first rank of every node has a keeper; rank 0 starts its own as soon as the log is open. */
 static void create_log(struct run *run, const char *path)
 {
     char reason[REASON_LENGTH] = "", host[MPI_MAX_PROCESSOR_NAME];
-    peers_begin(run->machine.leader);
-    peers_enter(hang_patience_of_files(), "start"); /* before a keeper looks at it */
-    peers_arrive();
     if (run->rank == 0)
         run->log = log_open(path, reason, sizeof reason);
-    if (run->log)
-        keeper_start(log_file(run->log));
     MPI_CHECK(MPI_Bcast(reason, sizeof reason, MPI_CHAR, 0, MPI_COMM_WORLD));
     if (reason[0])
         refuse("%s", reason);
     open_log = run->log;
-    fail_do(report_failure);
     host_name(host);
     note_setup(path, host);
-    if (run->machine.leader == run->rank && run->rank != 0)
-        keeper_start(-1);
-    keeper_note(run->rank == 0);
+    keeper_note(run->log ? log_file(run->log) : -1);
     peers_vote(note_path()[0]);
     if (run->rank != 0)
         interrupt_watch(-1, 0);

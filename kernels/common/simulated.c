@@ -243,9 +243,8 @@ struct processor_time __wrap_processor_time_now(void)
 }
 
 /* The simulation is one process, and its program is SimGrid's. */
-void __wrap_keeper_start(int log)
+void __wrap_keeper_start(void)
 {
-    (void)log;
 }
 
 int __wrap_get_nprocs(void)

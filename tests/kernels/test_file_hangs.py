@@ -2,7 +2,9 @@
 """A run whose file system or process stops ends by itself, and names the process, its file and the server; what the
 kernels of Linux does not end yet keeps nobody waiting."""
 
+import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -117,6 +119,21 @@ def test_a_log_on_a_file_system_that_stops_keeps_nobody_waiting(openmpi, tmp_pat
             said = assert_hung(log, f"no progress for {SECONDS} s; rank 0 on .* waits in the kernel")
             assert "rank 1" not in said
     wait_until(lambda: not list((tmp_path / "files").iterdir()))
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"], indirect=True)
+def test_a_run_that_cannot_create_its_log_ends_and_shows_where(mpi, tmp_path):
+    needs("a file system that stops", "fsfreeze")
+    with disk(tmp_path, 1) as directory:
+        options = f"--memory-per-process 1MiB --log {directory}/log.jsonl --hang-after {SECONDS}"
+        with frozen(directory):
+            done = mpi.run(2, "b_eff", *options.split(), cwd=tmp_path)
+        assert done.returncode != 0 and "the run hangs and was ended before it had a log" in done.stderr
+        [said] = re.findall(r"processes of this node: (\[.*\])", done.stderr)
+        stopped, waits = json.loads(said)
+        assert (stopped["rank"], stopped["state"], stopped["place"]) == (0, "in the kernel", "start")
+        assert stopped["kernel_function"] and waits["rank"] == 1 and waits["state"] != "in the kernel"
+        wait_until(lambda: not [each for each in read_processes() if each.folder == tmp_path])
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"], indirect=True)
