@@ -2,6 +2,13 @@
 /* See end_record.h. */
 #include "end_record.h"
 
+#include <signal.h>
+
+const char *signal_name(int number)
+{
+    return number == SIGTERM ? "SIGTERM" : "SIGINT";
+}
+
 char *put_text(char *at, const char *text)
 {
     while (*text)

@@ -18,6 +18,9 @@ struct end {
 /* Forms the record with its newline and returns its length. Safe in a signal handler. */
 size_t end_record(char line[END_RECORD_BYTES], const struct end *end);
 
+/* Of a signal that interrupts a run. */
+const char *signal_name(int number);
+
 /* Append a text without its terminator, and a non-negative number; both return the end. Safe in a handler, unlike
  * snprintf(). */
 char *put_text(char *at, const char *text);

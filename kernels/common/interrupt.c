@@ -66,7 +66,7 @@ static void write_end(int number)
     char line[END_RECORD_BYTES], note[NOTE_BYTES];
     const bool noted = find_note(note);
     const struct end end = {.status = noted ? "failed" : "interrupted",
-                            .reason = number == SIGTERM ? "SIGTERM" : "SIGINT",
+                            .reason = signal_name(number),
                             .note = noted ? note : NULL,
                             .sequence = watched.records,
                             .elapsed_seconds = now_seconds() - watched.start_seconds};
@@ -86,7 +86,7 @@ static void end_now(int number)
         pthread_kill(watched.thread, number);
         return;
     }
-    peers_leave();
+    peers_leave(number);
     if (watched.file >= 0)
         write_end(number);
     if (watched.clean)

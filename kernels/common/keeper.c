@@ -164,7 +164,7 @@ static long count_lines(FILE *log, long *whole_bytes)
 }
 
 /* True if the log had no end record and has one now. A log without a complete line is left unchanged. */
-static bool close_log(double elapsed_seconds, const char *note, const char *reason)
+static bool close_log(double elapsed_seconds, const char *status, const char *note, const char *reason)
 {
     long whole_bytes;
     FILE *log = fdopen(LOG, "r+");
@@ -173,7 +173,7 @@ static bool close_log(double elapsed_seconds, const char *note, const char *reas
         return false;
     const long lines = fseek(log, 0, SEEK_SET) == 0 ? count_lines(log, &whole_bytes) : -1;
     const struct end end = {
-        .status = "failed", .reason = reason, .note = note, .sequence = lines, .elapsed_seconds = elapsed_seconds};
+        .status = status, .reason = reason, .note = note, .sequence = lines, .elapsed_seconds = elapsed_seconds};
     char *const hung = hang_found() ? hang_end(lines, elapsed_seconds) : NULL;
     line[end_record(line, &end)] = '\0';
     const bool written = lines > 0 && ftruncate(LOG, whole_bytes) == 0 && fseek(log, 0, SEEK_END) == 0 &&
@@ -341,12 +341,15 @@ void keeper_main(int argc, char **argv)
         noted = false;
         lost = lost == NO_PEER ? NO_PEER : SEVERAL_PEERS;
     }
-    if (!noted && lost >= 0)
+    const int number = lost == 0 && !noted ? peers_signal() : 0; /* a launcher may send SIGKILL while rank 0 ends */
+    const bool named = noted || (lost >= 0 && !number);
+    if (named && !noted)
         note_form(note, lost, note_host(), lost_reason);
-    const bool closed = close_log(now_seconds() - start_seconds, noted || lost >= 0 ? note : NULL, reason_of(lost));
-    if (closed && !noted && lost >= 0) /* a process that left a note has printed its message */
+    const bool closed = close_log(now_seconds() - start_seconds, number ? "interrupted" : "failed", named ? note : NULL,
+                                  number ? signal_name(number) : reason_of(lost));
+    if (closed && named && !noted) /* a process that left a note has printed its message */
         print_if_read("rank %d: %s", lost, lost_reason);
-    else if (closed && !noted && !hang_found())
+    else if (closed && !named && !number && !hang_found())
         print_if_read("%s", reason_of(lost));
     if (removes)
         remove_directory(&own);

@@ -196,10 +196,16 @@ void peers_progress(int64_t calls, int64_t offset)
     atomic_store_explicit(&here.own->offset, offset, memory_order_relaxed);
 }
 
-void peers_leave(void)
+void peers_leave(int number)
 {
     if (here.own)
-        here.own->left = 1;
+        here.own->left = number > 0 ? number : LEFT;
+}
+
+int peers_signal(void)
+{
+    const struct peer *first = here.node ? here.node->peer : NULL;
+    return first && first->rank == 0 && first->left > 0 ? first->left : 0;
 }
 
 int peers_lost(void)

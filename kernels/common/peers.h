@@ -9,14 +9,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PLACE_BYTES = 160, UNKNOWN_OFFSET = -1, MOST_SOURCES = 6 };
+enum { LEFT = -1, PLACE_BYTES = 160, UNKNOWN_OFFSET = -1, MOST_SOURCES = 6 };
 
 /* A process as its node's keeper sees it. */
 struct peer {
     pid_t process; /* 0: it does not share this memory */
     int rank;
-    int pipe; /* number of its file that closes when it ends */
-    atomic_int left;
+    int pipe;                    /* number of its file that closes when it ends */
+    atomic_int left;             /* it ends by itself: the number of the signal, or LEFT */
     atomic_long steps;           /* changes of its place; even while it only waits for others */
     atomic_long calls;           /* in this loop: accesses to files, counted now and then, or messages received */
     int sources;                 /* of the messages of each exchange of this loop, which come in this order; 0: none */
@@ -57,8 +57,11 @@ void peers_access(const char *path);
 /* Within a loop of accesses to files, from time to time: so many were made, and the next one is at `offset`. */
 void peers_progress(int64_t calls, int64_t offset);
 
-/* This process ends by itself. Safe in a signal handler. */
-void peers_leave(void);
+/* This process ends by itself, because of a signal unless `number` is 0. Safe in a signal handler. */
+void peers_leave(int number);
+
+/* Keeper: the number of the signal by which rank 0 began to end; 0: none, or rank 0 is on another node. */
+int peers_signal(void);
 
 /* The rank of the process of this node that is gone without peers_leave(), to a keeper also if it has only begun to
  * end; NO_PEER if there is none. Of several ones, the first to a keeper on whose node all processes of the run are,

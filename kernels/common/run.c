@@ -49,7 +49,7 @@ static void report_failure(const struct failure *failure)
     if (failure->together && failure->rank != NO_RANK)
         MPI_Bcast(host, sizeof host, MPI_CHAR, failure->rank, MPI_COMM_WORLD);
     open_log = NULL;
-    peers_leave();
+    peers_leave(0);
     if (!failure->together)
         note_leave(failure->message);
     if (log)
@@ -264,7 +264,7 @@ int run_end(struct run *run)
     if (overlap)
         log_write(run->log, "overlap", overlap);
     note_forget();
-    peers_leave();
+    peers_leave(0);
     open_log = NULL;
     json_decref(run->machine.mpi);
     json_decref(run->machine.hosts);

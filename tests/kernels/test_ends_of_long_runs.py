@@ -184,6 +184,34 @@ def test_interrupted_run_closes_its_log_and_leaves_nothing(mpi, going_on, tmp_pa
         assert_closed(kernel, tmp_path)
 
 
+def is_ending(number):
+    """Whether the process is in its handler, during which its signals are blocked and no longer pending."""
+    text = Path(f"/proc/{number}/status").read_text()
+    blocked, *pending = (
+        int(re.search(rf"^{name}:\s*(\w+)$", text, re.MULTILINE)[1], 16) for name in ("SigBlk", "SigPnd", "ShdPnd")
+    )
+    bit = 1 << (signal.SIGTERM - 1)
+    return bool(blocked & bit) and not any(each & bit for each in pending)
+
+
+def test_interrupted_run_that_is_killed_while_it_ends_was_interrupted(openmpi, tmp_path):
+    """Open MPI 5 sends SIGKILL a quarter of a second after SIGTERM; rank 0 waits so long for a note of another one."""
+    log = tmp_path / "log.jsonl"
+    words = [openmpi.bin / "ftio", "--input", "2MiB", "--repeat", "100000", "--directory", tmp_path, "--log", log]
+    with started(words, lambda: of_kind(log, "repetition"), env=openmpi.environment, cwd=tmp_path) as process:
+        process.send_signal(signal.SIGTERM)
+        wait_until(lambda: process.poll() is not None or is_ending(process.pid))
+        process.kill()
+        process.wait()
+        wait_until(lambda: records(log)[-1]["record"] == "end")
+    assert {name: records(log)[-1].get(name) for name in ("status", "reason", "rank")} == {
+        "status": "interrupted",
+        "reason": "SIGTERM",
+        "rank": None,
+    }
+    wait_until(lambda: {path.name for path in tmp_path.iterdir()} == {"log.jsonl"})
+
+
 RANKS = {"b_eff_io": [0, 1], "b_eff_io_load": [0, 1, 2], "b_eff_load": [0, 1, 3], "ftio": [1], "priomark": [1]}
 KILLED = [(kernel, name, rank) for kernel, name in [*EACH, ("b_eff_io_load", "mpich")] for rank in RANKS[kernel]]
 KILLED += [(*run, 1) for run in BY_LIBRARIES if "-" not in run[0]]
