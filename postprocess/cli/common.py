@@ -51,8 +51,8 @@ def as_usage(*errors: type[Exception]) -> Iterator[None]:
     try:
         yield
     except errors as error:
-        of_file = isinstance(error, OSError) and error.filename
-        raise typer.BadParameter(printable(f"{error.filename}: {error.strerror}" if of_file else str(error))) from None
+        text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        raise typer.BadParameter(printable(text)) from None
 
 
 class WithoutEmptyArguments(typer.core.TyperGroup):

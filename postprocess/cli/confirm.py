@@ -6,8 +6,10 @@ import math
 import os
 import re
 import shlex
+import signal
 import subprocess
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -120,4 +122,14 @@ def ended(command: list[str], there: Path, output: Path, seconds: float) -> str:
             return f"the rerun did not end within {counted(round(seconds), 'second')}"
         finally:
             end(process, [], command, GRACE)  # also if a script that calls ReFrame ended before it
+            end_all_in(output.parent.resolve())
     return ""
+
+
+def end_all_in(folder: Path) -> None:
+    """Ends jobs on this machine that ReFrame was just starting when a signal came, which it does not know of. Each runs
+    in a session of its own, in its stage directory."""
+    for entry in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):  # of another user, or it ended meanwhile
+            if entry.readlink().is_relative_to(folder):
+                os.kill(int(entry.parent.name), signal.SIGKILL)
