@@ -307,15 +307,17 @@ bool peers_watch(int file, bool (*look)(void))
     if (!here.ends)
         begin_watch(file);
     for (;;) {
-        const int events = read_events(look ? PEERS_LOOK_MS : -1);
+        const bool ended = here.lost > 0 || here.launcher_ended;
+        const int events = read_events(ended ? 0 : look ? PEERS_LOOK_MS : -1);
         if (events < 0 && errno != EINTR)
             return false; /* the caller waits */
+        /* input comes first: it tells where to leave a note about an end that is found at the same time */
+        if (here.input)
+            return false;
+        if (ended || here.lost > 0 || here.launcher_ended)
+            return true;
         /* nothing ended: no files of /proc are read while the processes measure */
         if (events == 0 && look && look())
-            return false;
-        if (here.lost > 0 || here.launcher_ended)
-            return true;
-        if (here.input)
             return false;
     }
 }

@@ -75,7 +75,8 @@ bool peers_several_lost(void);
 int peers_file(void);
 
 /* Keeper: takes the shared memory, and waits for input on `file` or until peers_lost() or peers_launcher_ended(). True
- * in the latter case. Calls `look` every PEERS_LOOK_MS meanwhile; if that is true, returns false as for input. */
+ * in the latter case, without input. Calls `look` every PEERS_LOOK_MS meanwhile; if that is true, returns false as for
+ * input. */
 enum { PEERS_LOOK_MS = 1000 };
 void peers_adopt(int file);
 bool peers_watch(int file, bool (*look)(void));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A keeper with more peers than it may have open files waits instead of trying forever; only the hard limit counts. It
- * counts a peer that has begun to end and has not ended. */
+ * counts a peer that has begun to end and has not ended, and reads what it is told before. */
 #include <mpi.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,9 +19,11 @@ static bool tell(void)
     return write(told[1], "", 1) != 1;
 }
 
-/* Its exit code is 0 if, with this limit of its open files, it finds the end of the peer or does not, as expected. */
+/* Its exit code is 0 if, with this limit of its open files, it first finds input and then the end of the peer, or finds
+ * nothing, as expected. */
 static pid_t start_keeper(const int input[2], int peer_file, const struct rlimit *limit, bool finds)
 {
+    char byte;
     const pid_t keeper = fork();
     if (keeper != 0)
         return keeper;
@@ -28,7 +31,8 @@ static pid_t start_keeper(const int input[2], int peer_file, const struct rlimit
     close(input[1]);
     close(peer_file);
     setrlimit(RLIMIT_NOFILE, limit);
-    _exit((peers_watch(input[0], finds ? tell : NULL) && peers_lost() == 0) != finds);
+    const bool told_first = !finds || (!peers_watch(input[0], tell) && read(input[0], &byte, 1) == 1);
+    _exit(!told_first || (peers_watch(input[0], finds ? tell : NULL) && peers_lost() == 0) != finds);
 }
 
 static int exit_code(pid_t process)
@@ -55,8 +59,12 @@ int main(int argc, char **argv)
     const pid_t keeper = start_keeper(input, file, &soft, true);
     close(told[1]);
     CHECK(read(told[0], &byte, 1) == 1, "no look");
+    kill(keeper, SIGSTOP); /* both come before it looks again */
+    waitpid(keeper, NULL, WUNTRACED);
+    CHECK(write(input[1], "", 1) == 1, "no input");
     close(file); /* as the kernel does when a process ends, before its other files */
-    CHECK(exit_code(keeper) == 0, "did not find a process that is ending");
+    kill(keeper, SIGCONT);
+    CHECK(exit_code(keeper) == 0, "did not find input and then a process that is ending");
     MPI_Finalize();
     return checks_status();
 }

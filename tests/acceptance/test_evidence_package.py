@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -68,8 +69,8 @@ def test_a_package_is_verified_without_the_files_of_the_site(packed):
 
 def test_a_package_that_is_not_there_is_named(tmp_path):
     done = verified(tmp_path / "none.tar")
-    assert done.exit_code == 2 and f"{tmp_path}/none.tar: No such file or directory" in said(done)
-    assert "Errno" not in said(done)
+    printed = re.sub(r"[\s│]", "", said(done))  # a long path is broken
+    assert done.exit_code == 2 and f"{tmp_path}/none.tar:Nosuchfileordirectory" in printed and "Errno" not in printed
 
 
 def test_sha256sum_verifies_the_files_of_a_package(packed, tmp_path):
