@@ -42,6 +42,7 @@ struct order {
     struct own_directory own;
 };
 
+/* Room for the number of an open file beside a message, aligned as cmsg(3) requires. */
 union attached {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];

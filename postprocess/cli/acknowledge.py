@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from coffeecup.postprocess.history.events import Event
 
 GROWTH, LEAST_GROWTH = 0.25, 0.02  # by which an accepted change may be larger: a fraction of its size, or of the level
-OF_TIMES = ("--direction", "--at-most", "--begin", "--end", "--where")
-UNUSED = {"acknowledged": OF_TIMES, "accepted": OF_TIMES, "expected": ("--event",), "maintenance": ("--event",)}
+OF_PLANNED = ("--direction", "--at-most", "--begin", "--end", "--where")
+UNUSED = {"acknowledged": OF_PLANNED, "accepted": OF_PLANNED, "expected": ("--event",), "maintenance": ("--event",)}
 
 Kind = Annotated[
     Literal["acknowledged", "accepted", "expected", "maintenance"],
