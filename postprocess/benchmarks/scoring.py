@@ -51,6 +51,8 @@ def score_logs(paths: Iterable) -> list[Score | LogError]:
     count = min(cores, len(chunks))
     if len(paths) < LOGS_WORTH_A_POOL or count < 2:
         return [score for chunk in chunks for score in results_of(chunk)]
+    for name in benchmarks():
+        functions(name)  # imports pandas and schemas once, before the workers are copies of this process
     # Records hold no cycles, and the garbage collector would walk through millions of them again and again.
     with workers(count, first=gc.disable) as pool:
         return [score for scores in pool.map(results_of, chunks) for score in scores]

@@ -94,9 +94,10 @@ class Log(Generic[Plan]):
         return self.all(kind)[0]
 
     def brief(self) -> "Log[Plan]":
-        """The same log without its measurements, which are nearly all of its size."""
+        """The same log without its measurements and trials, which are nearly all of its size."""
+        left_out = ("measurement", "trial")
         return replace(
-            self, by_class={kind: found for kind, found in self.by_class.items() if kind_of(kind) != "measurement"}
+            self, by_class={kind: found for kind, found in self.by_class.items() if kind_of(kind) not in left_out}
         )
 
 

@@ -11,9 +11,9 @@ from threading import Thread
 
 
 def workers(count: int, first: Callable[[], None] | None = None) -> ProcessPoolExecutor:
-    """A pool of new processes, each of which calls `first`. They end when this process ends in any way, also by a
-    signal; otherwise, they would wait for work forever."""
-    return ProcessPoolExecutor(count, get_context("spawn"), initializer=begin, initargs=(first,))
+    """A pool of processes, copies of this one, each of which calls `first`. They end when this process ends in any way,
+    also by a signal; otherwise, they would wait for work forever."""
+    return ProcessPoolExecutor(count, get_context("fork"), initializer=begin, initargs=(first,))
 
 
 def begin(first: Callable[[], None] | None) -> None:
