@@ -45,7 +45,17 @@ static const char *text_of(const config_setting_t *group, const char *name)
     return text;
 }
 
-static void check_group(const char *path, config_setting_t *group)
+/* The type NULL is any. */
+static bool has_chunk(const struct pattern patterns[PATTERNS], const char *type, int64_t chunk_bytes)
+{
+    int p = 0;
+    while (p < PATTERNS && (patterns[p].chunk_bytes != chunk_bytes ||
+                            (type && strcmp(pattern_types[patterns[p].type].name, type) != 0)))
+        p++;
+    return p < PATTERNS;
+}
+
+static void check_group(const char *path, config_setting_t *group, const struct pattern patterns[PATTERNS])
 {
     const int line = (int)config_setting_source_line(group);
     config_setting_t *set = config_setting_is_group(group) ? config_setting_get_member(group, "set") : NULL;
@@ -64,6 +74,11 @@ static void check_group(const char *path, config_setting_t *group)
                    "(\"32KiB\")",
                    path, config_setting_source_line(member), name);
     }
+    const char *type = text_of(group, "type"), *chunk = text_of(group, "chunk");
+    if (chunk && !has_chunk(patterns, type, parse_size(chunk)))
+        refuse("%s:%d: no pattern%s%s has the chunk \"%s\"; choose one of Table 2, in bytes if it has 8 more, such as "
+               "\"32776\" for 32 KiB + 8",
+               path, line, type ? " of type " : "", type ? type : "", chunk);
     for (int i = 0; i < config_setting_length(set); i++) {
         const config_setting_t *hint = config_setting_get_elem(set, (unsigned)i);
         const char *value = config_setting_get_string(hint);
@@ -93,7 +108,7 @@ static void write_out(const char *assignments, char *text)
     stpcpy(text, "\"; }; } );");
 }
 
-struct hints *hints_read(const char *path)
+struct hints *hints_read(const char *path, const struct pattern patterns[PATTERNS])
 {
     if (!path)
         return NULL;
@@ -122,7 +137,7 @@ struct hints *hints_read(const char *path)
     if (!hints->groups || !config_setting_is_list(hints->groups))
         refuse("%s: no list 'hints'; write hints = ( { set = { cb_nodes = \"2\"; }; } );", path);
     for (int i = 0; i < config_setting_length(hints->groups); i++)
-        check_group(path, config_setting_get_elem(hints->groups, (unsigned)i));
+        check_group(path, config_setting_get_elem(hints->groups, (unsigned)i), patterns);
     return hints;
 }
 

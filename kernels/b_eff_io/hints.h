@@ -8,10 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "patterns.h"
+
 struct hints;
 
-/* Rank 0 reads the file and sends it to all. NULL without a path. Refuses what cannot be read or parsed. */
-struct hints *hints_read(const char *path);
+/* Rank 0 reads the file and sends it to all. NULL without a path. Refuses what cannot be read or parsed, and a chunk
+ * that none of the patterns has. */
+struct hints *hints_read(const char *path, const struct pattern patterns[PATTERNS]);
 void hints_free(struct hints *hints);
 
 /* The hints for an access method and pattern type; chunk_bytes 0: those for the whole file. MPI_INFO_NULL if there are

@@ -210,7 +210,8 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
     const struct filesystem filesystem = filesystem_describe(choices->files.directory);
     struct request request = make_request(&run, choices, &filesystem);
     const struct file_choices *files = &choices->files;
-    struct hints *hints = library_begin(&request, choices->interface, files) ? NULL : hints_read(files->hints);
+    const bool by_library = library_begin(&request, choices->interface, files);
+    struct hints *hints = by_library ? NULL : hints_read(files->hints, request.pattern);
     request.hints = hints;
     if (choices->dry_run) {
         if (run.rank == 0)

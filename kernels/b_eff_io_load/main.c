@@ -72,7 +72,7 @@ static int run_b_eff_io_load(const struct program *program, const struct choices
     const struct filesystem filesystem = filesystem_describe(choices->files.directory);
     struct nodes nodes = nodes_find(run.machine.leader);
     struct plan plan = make_plan(&run, choices, &filesystem, &nodes);
-    struct hints *hints = hints_read(choices->files.hints);
+    struct hints *hints = hints_read(choices->files.hints, plan.request.pattern);
     plan.request.hints = hints;
     if (!choices->dry_run) {
         run_open_log(&run, choices->files.log, argv, &filesystem, run.rank == 0 ? plan_json(&plan) : NULL);

@@ -58,6 +58,8 @@ HINTS = [
     ("x = 1;", "no list 'hints'"),
     ('hints = ( { method = "reed"; set = { a = "b"; }; } );', "invalid 'method'"),
     ('hints = ( { chunk = "big"; set = { a = "b"; }; } );', "invalid 'chunk'"),
+    ('hints = ( { chunk = "33KiB"; set = { a = "b"; }; } );', 'no pattern has the chunk "33KiB"; choose'),
+    ('hints = ( { type = "random"; chunk = "32776"; set = { a = "b"; }; } );', "no pattern of type random has the"),
     ("hints = ( { set = { a = 1; }; } );", "the hint 'a' must be a non-empty text in quotes"),
     ('hints = ( { method = "read"; } );', "with set ="),
 ]
