@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one way from a log to its score, for every benchmark: read, check, reduce, qualify."""
 
-import gc
 import math
 import os
 import re
@@ -22,7 +21,7 @@ from coffeecup.postprocess.logs.energy import energy_metrics, of_energy
 from coffeecup.postprocess.logs.reader import Log, LogError
 from coffeecup.postprocess.logs.records import Record
 from coffeecup.postprocess.logs.rules import EDITED, Problem, where
-from coffeecup.postprocess.logs.workers import workers
+from coffeecup.postprocess.logs.workers import no_garbage_collection, workers
 
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")  # of Markdown, in texts for the documentation
 FEWEST_AT_ONCE, MOST_AT_ONCE = 16, 64  # logs: a table costs the same for many as for few, but all are in memory
@@ -53,8 +52,7 @@ def score_logs(paths: Iterable) -> list[Score | LogError]:
         return [score for chunk in chunks for score in results_of(chunk)]
     for name in benchmarks():
         functions(name)  # imports pandas and schemas once, before the workers are copies of this process
-    # Records hold no cycles, and the garbage collector would walk through millions of them again and again.
-    with workers(count, first=gc.disable) as pool:
+    with no_garbage_collection(), workers(count) as pool:
         return [score for scores in pool.map(results_of, chunks) for score in scores]
 
 

@@ -1,25 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that work for this one: how they end with it."""
 
+import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread
 
 
-def workers(count: int, first: Callable[[], None] | None = None) -> ProcessPoolExecutor:
-    """A pool of processes, copies of this one, each of which calls `first`. They end when this process ends in any way,
-    also by a signal; otherwise, they would wait for work forever."""
-    return ProcessPoolExecutor(count, get_context("fork"), initializer=begin, initargs=(first,))
+def workers(count: int) -> ProcessPoolExecutor:
+    """A pool of processes, copies of this one. They end when this process ends in any way, also by a signal; otherwise,
+    they would wait for work forever."""
+    return ProcessPoolExecutor(count, get_context("fork"), initializer=begin)
 
 
-def begin(first: Callable[[], None] | None) -> None:
+def begin() -> None:
     Thread(target=end_after_parent, daemon=True).start()
-    if first:
-        first()
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """For many objects without cycles, through which it would walk again and again; in new workers as well."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def end_after_parent() -> None:
