@@ -199,7 +199,7 @@ def suspicion(row: dict) -> str:
         rest = f"{many}Confirm it: the session's command again, with {confirm.REPEATED} -n {expression}"
     return (
         f"{'REGRESSION' if alarming(row) else 'suspected'}: {place(row)}: {row['relative']:+.1%} in its last value "
-        f"alone ({row['session_time']:%Y-%m-%d %H:%M} UTC), {digits(row['level'])} -> {digits(row['value'])} "
+        f"({row['session_time']:%Y-%m-%d %H:%M} UTC), {digits(row['level'])} -> {digits(row['value'])} "
         f"{unit}. {rest}"
     )
 

@@ -88,7 +88,7 @@ def nights(suite, reframe, monkeypatch):
 
 
 def lines(done, pattern):
-    return [line for line in done.output.splitlines() if f"pattern={pattern}" in line and "last value alone" in line]
+    return [line for line in done.output.splitlines() if f"pattern={pattern}" in line and "in its last value (" in line]
 
 
 def test_a_rerun_confirms_or_refutes_each_suspected_test(suite, nights):
@@ -170,7 +170,7 @@ def test_without_a_recorded_command_nothing_is_rerun_and_it_alarms(tmp_path):
     source = database(tmp_path / "results.db", made)
     done = run("check-history", source, "--confirm")
     assert done.exit_code == 1, done.output
-    first, second = [line for line in done.output.splitlines() if "last value alone" in line]
+    first, second = [line for line in done.output.splitlines() if "in its last value (" in line]
     assert first.startswith("suspected: b_eff_io") and "Not rerun: of an older session" in first
     assert second.startswith("REGRESSION: b_eff on") and "does not state a command and a directory" in second
     done = run("check-history", source, "--confirm", "--until", "2027-01-01")
