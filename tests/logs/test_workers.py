@@ -10,12 +10,13 @@ import pytest
 from kernel_runs import wait_until
 
 PROGRAM = """import os, time
+from multiprocessing import active_children
 from coffeecup.postprocess.logs.workers import workers
 
-if __name__ == "__main__":
-    pool = workers(1)  # without the name, it would end at once
-    print(pool.submit(os.getpid).result(), flush=True)
-    time.sleep(60)
+pool = workers(2)  # without the name, it would end at once
+pool.submit(os.getpid).result()
+print(*(child.pid for child in active_children()), flush=True)
+time.sleep(60)
 """
 
 
@@ -32,7 +33,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path, number):
     with subprocess.Popen(
         [sys.executable, tmp_path / "program.py"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as program:
-        worker = int(program.stdout.readline())
-        assert runs(worker)
+        both = [int(worker) for worker in program.stdout.readline().split()]
+        assert len(both) == 2 and all(map(runs, both))
         program.send_signal(number)
-    wait_until(lambda: not runs(worker))
+    wait_until(lambda: not any(map(runs, both)))
