@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "fail.h"
 #include "io_error.h"
 #include "memory.h"
@@ -127,24 +126,24 @@ void priomark_begin(struct priomark *run)
 {
     priomark_barrier(run);
     run->notes.day_seconds -= day_seconds();
-    run->notes.begun = priomark_now();
+    run->notes.begun = now_seconds();
 }
 
 void priomark_end(struct priomark *run)
 {
-    run->notes.ended = priomark_now();
+    run->notes.ended = now_seconds();
     run->notes.day_seconds += day_seconds();
     run->notes.clocked_seconds += run->notes.ended - run->notes.begun;
 }
 
 void host_pause(struct priomark *run)
 {
-    run->notes.paused -= priomark_now();
+    run->notes.paused -= now_seconds();
 }
 
 void host_resume(struct priomark *run)
 {
-    run->notes.paused += priomark_now();
+    run->notes.paused += now_seconds();
 }
 
 void priomark_request(struct priomark *run, enum priomark_operation operation, int64_t bytes, double seconds)

@@ -3,8 +3,7 @@
  * that all processes call it, in the same order. Bytes and seconds, nothing else. */
 #pragma once
 
-#include <time.h>
-
+#include "clock.h"
 #include "priomark_interface.h"
 
 /* --- the keys of the sub-benchmark's group in a workload ---------------------------------------------------------- */
@@ -86,14 +85,6 @@ void priomark_refuse(const struct priomark *run, const char *key, const char *fo
 int priomark_rank(const struct priomark *run);
 int priomark_ranks(const struct priomark *run);
 void priomark_barrier(struct priomark *run); /* collective */
-
-/* Seconds of a monotonic clock. */
-static inline double priomark_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Start and stop the time of the case: from a barrier until this process has synchronised its written data. Both
  * exactly once in a case; begin is collective. */

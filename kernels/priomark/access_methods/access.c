@@ -97,12 +97,12 @@ static void stage(struct priomark_file *file, enum priomark_operation operation,
 static inline void timed_request(struct priomark_file *file, enum priomark_operation operation, char *data,
                                  int64_t offset)
 {
-    const double before = priomark_now();
+    const double before = now_seconds();
     if (operation == PRIOMARK_READ)
         file->interface->read(file, data, file->block_bytes, offset);
     else
         file->interface->write(file, data, file->block_bytes, offset);
-    priomark_request(file->run, operation, file->block_bytes, priomark_now() - before);
+    priomark_request(file->run, operation, file->block_bytes, now_seconds() - before);
 }
 
 /* The number of a block at its beginning prevents deduplication by the storage. */
@@ -222,17 +222,17 @@ static void open_by_interface(struct priomark_file *file, bool create)
 
 void file_open(struct priomark_file *file, bool create)
 {
-    const double start = priomark_now();
+    const double start = now_seconds();
     open_by_interface(file, create);
-    priomark_phase(file->run, PRIOMARK_OPEN, priomark_now() - start);
+    priomark_phase(file->run, PRIOMARK_OPEN, now_seconds() - start);
 }
 
 void file_close(struct priomark_file *file)
 {
     priomark_barrier(file->run);
-    const double start = priomark_now();
+    const double start = now_seconds();
     file->interface->close(file);
-    priomark_phase(file->run, PRIOMARK_CLOSE, priomark_now() - start);
+    priomark_phase(file->run, PRIOMARK_CLOSE, now_seconds() - start);
     priomark_barrier(file->run);
 }
 
@@ -327,15 +327,15 @@ void file_check(const struct priomark_file *file)
 static void measure_requests(struct priomark_file *file, struct order order, char *data)
 {
     priomark_begin(file->run);
-    const double start = priomark_now();
+    const double start = now_seconds();
     if (file->run->workload->check)
         checked_requests(file, &order, data);
     else
         timed_requests(file, &order, data);
-    const double accessed = priomark_now();
+    const double accessed = now_seconds();
     if (file->run->notes.calls[PRIOMARK_WRITE])
         file->interface->sync(file);
-    const double synced = priomark_now(); /* before priomark_end(): no part may be longer than the whole */
+    const double synced = now_seconds(); /* before priomark_end(): no part may be longer than the whole */
     priomark_end(file->run);
     priomark_phase(file->run, PRIOMARK_ACCESS, accessed - start - file->run->notes.paused);
     priomark_phase(file->run, PRIOMARK_SYNC, synced - accessed);

@@ -7,7 +7,6 @@
 
 #include "access.h"
 #include "agreement.h"
-#include "clock.h"
 #include "fail.h"
 #include "host.h"
 #include "memory.h"
@@ -94,10 +93,10 @@ static void plan(struct priomark *run)
 static void synchronise(struct transfer *transfer)
 {
     struct priomark *run = transfer->file.run;
-    const double day = day_seconds(), start_of = priomark_now();
+    const double day = day_seconds(), start_of = now_seconds();
     if (transfer->operation == PRIOMARK_WRITE)
         transfer->file.interface->sync(&transfer->file);
-    const double elapsed = priomark_now() - start_of;
+    const double elapsed = now_seconds() - start_of;
     priomark_phase(run, PRIOMARK_SYNC, elapsed);
     run->notes.ended += elapsed;
     run->notes.clocked_seconds += elapsed;

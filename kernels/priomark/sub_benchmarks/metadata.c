@@ -285,12 +285,12 @@ static void measure_operation(struct files *files, int operation)
     latency_clear(&noted[operation].latency);
     clear_number(files);
     priomark_barrier(run);
-    const double start = priomark_now(), paused = run->notes.paused;
+    const double start = now_seconds(), paused = run->notes.paused;
     double before = start;
     for (int64_t i = 0; i < calls; i++) {
         choose_file(files, lists ? i * FAN : i);
         operations[operation].call(files);
-        const double after = priomark_now();
+        const double after = now_seconds();
         latency_add(&noted[operation].latency, after - before);
         peers_progress(i, UNKNOWN_OFFSET);
         before = after;
@@ -298,7 +298,7 @@ static void measure_operation(struct files *files, int operation)
             host_pause(run);
             verify(files);
             host_resume(run);
-            before = priomark_now();
+            before = now_seconds();
         }
     }
     noted[operation].elapsed_seconds = before - start - (run->notes.paused - paused);

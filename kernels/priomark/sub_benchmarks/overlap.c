@@ -91,10 +91,10 @@ static void calculate_piece(struct calculation *calculation)
 
 static double calculate(struct calculation *calculation, int64_t pieces)
 {
-    const double start = priomark_now();
+    const double start = now_seconds();
     for (int64_t i = 0; i < pieces; i++)
         calculate_piece(calculation);
-    return priomark_now() - start;
+    return now_seconds() - start;
 }
 
 /* --- both --------------------------------------------------------------------------------------------------------- */
@@ -102,10 +102,10 @@ static double calculate(struct calculation *calculation, int64_t pieces)
 static double transfer_alone(struct transfer *transfer)
 {
     priomark_barrier(transfer->file.run);
-    const double start = priomark_now();
+    const double start = now_seconds();
     transfer_start(transfer);
     transfer_finish(transfer);
-    return priomark_now() - start;
+    return now_seconds() - start;
 }
 
 struct both {
@@ -124,14 +124,14 @@ static struct both transfer_and_calculate(struct transfer *transfer, struct calc
     for (int64_t i = 0; i < pieces; i++) {
         if (!both.covered && is_done(transfer)) {
             both.covered = true;
-            both.io_seconds = priomark_now() - start;
+            both.io_seconds = now_seconds() - start;
         }
         calculate_piece(calculation);
     }
-    both.calculation_seconds = priomark_now() - start;
+    both.calculation_seconds = now_seconds() - start;
     transfer_finish(transfer);
     if (!both.covered)
-        both.io_seconds = priomark_now() - start;
+        both.io_seconds = now_seconds() - start;
     priomark_end(run);
     run->notes.ended = start + both.io_seconds; /* without the part of the calculation after the transfer */
     return both;

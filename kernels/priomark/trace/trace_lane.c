@@ -88,7 +88,7 @@ static bool transfer(struct lane *lane, const struct trace_request *request)
     ssize_t result = -1;
     if (by_pointer && !set_pointer(lane, request))
         return fail_request(lane, request, "set the file pointer");
-    const double begin = priomark_now();
+    const double begin = now_seconds();
     switch (request->operation) {
     case TRACE_READ:
         result = read(descriptor, lane->data, bytes);
@@ -115,7 +115,7 @@ static bool transfer(struct lane *lane, const struct trace_request *request)
         kind = PRIOMARK_WRITE, result = pwritev(descriptor, lane->vector, parts, request->offset);
         break;
     }
-    const double end = priomark_now();
+    const double end = now_seconds();
     if (result < 0)
         return fail_request(lane, request, trace_operation_name(request->operation));
     if (by_pointer)
@@ -132,12 +132,12 @@ static bool copy(struct lane *lane, const struct trace_request *request)
     off_t offset = request->offset, to_offset = request->other_offset;
     off_t *const given = offset == TRACE_POINTER ? NULL : &offset, *const to_given =
                                                                        to_offset == TRACE_POINTER ? NULL : &to_offset;
-    const double begin = priomark_now();
+    const double begin = now_seconds();
     const ssize_t result =
         request->operation == TRACE_SENDFILE
             ? sendfile(to->descriptor, from->descriptor, given, (size_t)request->bytes)
             : copy_file_range(from->descriptor, given, to->descriptor, to_given, (size_t)request->bytes, 0);
-    const double end = priomark_now();
+    const double end = now_seconds();
     if (result < 0)
         return fail_request(lane, request, trace_operation_name(request->operation));
     if (!given)
@@ -160,9 +160,9 @@ static void seek(struct lane *lane, const struct trace_request *request)
 static int synchronise(struct lane *lane, const struct trace_request *request)
 {
     const int descriptor = lane->state->handle[request->handle].descriptor;
-    const double begin = priomark_now();
+    const double begin = now_seconds();
     const int result = request->operation == TRACE_FSYNC ? fsync(descriptor) : fdatasync(descriptor);
-    lane->synchronised += priomark_now() - begin;
+    lane->synchronised += now_seconds() - begin;
     return result;
 }
 

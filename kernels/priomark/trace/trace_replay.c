@@ -140,11 +140,11 @@ static void think(struct lane *lane, double seconds)
     lane->owed += seconds;
     if (lane->owed <= 0)
         return;
-    const double begin = priomark_now();
+    const double begin = now_seconds();
     const struct timespec pause = {.tv_sec = (time_t)lane->owed,
                                    .tv_nsec = (long)(1e9 * (lane->owed - (double)(time_t)lane->owed))};
     nanosleep(&pause, NULL);
-    const double slept = priomark_now() - begin;
+    const double slept = now_seconds() - begin;
     lane->owed -= slept;
     lane->slept += slept;
 }
@@ -287,7 +287,7 @@ static double synchronise_all(const struct replay *replay)
 {
     const struct trace *trace = replay->trace;
     char path[PATH_MAX];
-    const double begin = priomark_now();
+    const double begin = now_seconds();
     for (size_t i = 0; i < trace->files; i++) {
         if (trace->file[i].space_bytes == trace->file[i].bytes && trace->file[i].exists)
             continue;
@@ -296,7 +296,7 @@ static double synchronise_all(const struct replay *replay)
         if (descriptor >= 0 && (fsync(descriptor) != 0 || close(descriptor) != 0))
             stop(replay, NULL, "synchronise", errno);
     }
-    return priomark_now() - begin;
+    return now_seconds() - begin;
 }
 
 static void note_all(const struct replay_state *state, double synchronised)
