@@ -12,6 +12,12 @@
 /* The file has one variable, whose number is 0. */
 enum { DATA };
 
+#if COLLECTIVE
+#define TRANSFER(call) call##_all
+#else
+#define TRANSFER(call) call
+#endif
+
 static int request; /* that was posted */
 
 static void check(const struct priomark_file *file, int error, const char *what)
@@ -65,17 +71,10 @@ static void move_runs(struct priomark_file *file, unsigned char *in, const unsig
         start[i] = &place[i];
         count[i] = &run;
     }
-    const int descriptor = file->descriptor;
     if (in)
-        check(file,
-              COLLECTIVE ? ncmpi_get_varn_uchar_all(descriptor, DATA, runs, start, count, in)
-                         : ncmpi_get_varn_uchar(descriptor, DATA, runs, start, count, in),
-              "read");
+        check(file, TRANSFER(ncmpi_get_varn_uchar)(file->descriptor, DATA, runs, start, count, in), "read");
     else
-        check(file,
-              COLLECTIVE ? ncmpi_put_varn_uchar_all(descriptor, DATA, runs, start, count, out)
-                         : ncmpi_put_varn_uchar(descriptor, DATA, runs, start, count, out),
-              "write");
+        check(file, TRANSFER(ncmpi_put_varn_uchar)(file->descriptor, DATA, runs, start, count, out), "write");
     free(start);
     free(place);
 }
@@ -87,10 +86,7 @@ static void read_block(struct priomark_file *file, char *data, int64_t bytes, in
     if (contiguous(bytes) < bytes)
         move_runs(file, to, NULL, bytes, offset);
     else
-        check(file,
-              COLLECTIVE ? ncmpi_get_vara_uchar_all(file->descriptor, DATA, &start, &count, to)
-                         : ncmpi_get_vara_uchar(file->descriptor, DATA, &start, &count, to),
-              "read");
+        check(file, TRANSFER(ncmpi_get_vara_uchar)(file->descriptor, DATA, &start, &count, to), "read");
 }
 
 static void write_block(struct priomark_file *file, const char *data, int64_t bytes, int64_t offset)
@@ -100,10 +96,7 @@ static void write_block(struct priomark_file *file, const char *data, int64_t by
     if (contiguous(bytes) < bytes)
         move_runs(file, NULL, from, bytes, offset);
     else
-        check(file,
-              COLLECTIVE ? ncmpi_put_vara_uchar_all(file->descriptor, DATA, &start, &count, from)
-                         : ncmpi_put_vara_uchar(file->descriptor, DATA, &start, &count, from),
-              "write");
+        check(file, TRANSFER(ncmpi_put_vara_uchar)(file->descriptor, DATA, &start, &count, from), "write");
 }
 
 static void start_transfer(struct priomark_file *file, enum priomark_operation operation, char *data, int64_t bytes,
