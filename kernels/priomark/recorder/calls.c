@@ -34,6 +34,14 @@ struct call call_begin(int descriptor)
     return call;
 }
 
+/* The handle is given up before the descriptor is: from then on another thread may get the same number. */
+struct call call_begin_close(int descriptor)
+{
+    struct call call = call_begin_open();
+    call.handle = recording() ? handle_forget(descriptor) : NO_HANDLE;
+    return call;
+}
+
 static int64_t nanoseconds(const struct timespec *from, const struct timespec *to)
 {
     return (int64_t)(to->tv_sec - from->tv_sec) * 1000000000 + to->tv_nsec - from->tv_nsec;
@@ -133,7 +141,8 @@ void call_done_flags(const struct call *call, int flags)
     }
 }
 
-/* From one file to another: offsets in memory have been advanced by the copied bytes, like file pointers. */
+/* From one file to another: offsets in memory have been advanced by the copied bytes, like file pointers. If only one
+ * of the two is recorded, the copy is counted. */
 void call_done_copy(const struct call *from, const struct call *to, const char *operation, const int descriptor[2],
                     const off_t *const offset[2], size_t bytes, ssize_t result)
 {
@@ -149,6 +158,8 @@ void call_done_copy(const struct call *from, const struct call *to, const char *
         line_number(&line, (int64_t)bytes);
         line_number(&line, result);
         line_end(&line);
+    } else if (result > 0 && !from->handle != !to->handle) {
+        call_unseen("copy", NULL);
     }
 }
 

@@ -3,7 +3,6 @@
 #include "recorder.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -35,6 +34,12 @@ static bool is_of_kernel(int descriptor)
     return false;
 }
 
+static bool is_below(const char *path, const char *directory)
+{
+    const size_t length = strlen(directory);
+    return strncmp(path, directory, length) == 0 && (path[length] == '/' || length == 1);
+}
+
 /* Without symbolic links, so that all processes use the same name for the same file. */
 bool handle_path(int descriptor, char *path)
 {
@@ -47,21 +52,14 @@ bool handle_path(int descriptor, char *path)
     *name.at = 0;
     const ssize_t length = readlink(name.room, path, PATH_MAX - 1);
     path[length < 0 ? 0 : length] = 0;
-    return length > 0;
-}
-
-bool path_is_below(const char *path, const char *directory)
-{
-    const size_t length = strlen(directory);
-    return strncmp(path, directory, length) == 0 && (path[length] == '/' || length == 1);
+    return length > 0 && (!trace_below() || is_below(path, trace_below()));
 }
 
 /* Whether the file is to be recorded; if so, `path` is its path. */
 static bool is_recorded(int descriptor, struct stat *status, char path[PATH_MAX])
 {
     return fstat(descriptor, status) == 0 && S_ISREG(status->st_mode) && descriptor != trace_descriptor() &&
-           !is_of_kernel(descriptor) && handle_path(descriptor, path) &&
-           (!trace_below() || path_is_below(path, trace_below()));
+           !is_of_kernel(descriptor) && handle_path(descriptor, path);
 }
 
 static void remember(int descriptor, int value)
@@ -70,8 +68,6 @@ static void remember(int descriptor, int value)
     for (int most = highest; descriptor > most && !atomic_compare_exchange_weak(&highest, &most, descriptor);)
         ;
 }
-
-enum { LONGEST_PATH = 3 * PATH_MAX };
 
 int handle_of(int descriptor)
 {

@@ -3,7 +3,6 @@
 #include "recorder.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 
 static mode_t mode_of(int flags, va_list arguments)
@@ -82,14 +81,6 @@ RECORDER_EXPORT FILE *fopen(const char *path, const char *mode)
 FILE *fopen64(const char *path, const char *mode) RECORDER_ALIAS(fopen);
 
 /* --- closing ------------------------------------------------------------------------------------------------------ */
-
-/* The handle is given up before the descriptor is: from then on another thread may get the same number. */
-static struct call call_begin_close(int descriptor)
-{
-    struct call call = call_begin_open();
-    call.handle = recording() ? handle_forget(descriptor) : NO_HANDLE;
-    return call;
-}
 
 RECORDER_EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream)
 {

@@ -3,12 +3,11 @@
 #include "recorder.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-enum { LONGEST_PATH = 3 * PATH_MAX, NO_FILE = -1 };
+enum { NO_FILE = -1 };
 
 /* A regular file that a call names, held open without access to its data, so that its path is known before and after.
  */
@@ -19,29 +18,31 @@ struct named {
     char path[PATH_MAX];
 };
 
-static bool find_path(struct named *named)
+static void find(struct named *named, int directory, const char *path, int no_follow, bool also_directories)
 {
-    return handle_path(named->descriptor, named->path) && (!trace_below() || path_is_below(named->path, trace_below()));
+    struct stat status;
+    named->descriptor = NO_FILE;
+    if (recording() && path)
+        named->descriptor = (int)syscall(SYS_openat, directory, path, O_PATH | O_CLOEXEC | no_follow);
+    if (named->descriptor < 0)
+        return;
+    if (fstat(named->descriptor, &status) == 0 &&
+        (S_ISREG(status.st_mode) || (also_directories && S_ISDIR(status.st_mode))) &&
+        handle_path(named->descriptor, named->path)) {
+        named->bytes = status.st_size;
+        return;
+    }
+    syscall(SYS_close, named->descriptor);
+    named->descriptor = NO_FILE;
 }
 
 /* Keeps errno. */
 static void begin(struct named *named, int directory, const char *path, int no_follow)
 {
     const int error = errno;
-    struct stat status;
-    named->descriptor = NO_FILE;
-    if (recording() && path) {
-        named->descriptor = (int)syscall(SYS_openat, directory, path, O_PATH | O_CLOEXEC | no_follow);
-        if (named->descriptor >= 0 &&
-            (fstat(named->descriptor, &status) != 0 || !S_ISREG(status.st_mode) || !find_path(named))) {
-            syscall(SYS_close, named->descriptor);
-            named->descriptor = NO_FILE;
-        }
-    }
-    if (named->descriptor >= 0) {
-        named->bytes = status.st_size;
+    find(named, directory, path, no_follow, false);
+    if (named->descriptor >= 0)
         named->call = call_begin_open();
-    }
     errno = error;
 }
 
@@ -69,15 +70,10 @@ static bool names_recorded(int directory, const char *path)
 {
     const int error = errno;
     struct named named;
-    struct stat status;
-    bool recorded = false;
-    named.descriptor =
-        recording() && path ? (int)syscall(SYS_openat, directory, path, O_PATH | O_CLOEXEC | O_NOFOLLOW) : NO_FILE;
-    if (named.descriptor >= 0) {
-        recorded = fstat(named.descriptor, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
-                   find_path(&named);
+    find(&named, directory, path, O_NOFOLLOW, true);
+    const bool recorded = named.descriptor >= 0;
+    if (recorded)
         syscall(SYS_close, named.descriptor);
-    }
     errno = error;
     return recorded;
 }
@@ -129,7 +125,7 @@ static void end_rename(struct named *named, int result, bool plain, int to_direc
 {
     const int error = errno;
     struct named after = *named;
-    bool inside = result == 0 && named->descriptor >= 0 && plain && find_path(&after);
+    bool inside = result == 0 && named->descriptor >= 0 && plain && handle_path(after.descriptor, after.path);
     if (result == 0 && !inside) {
         if (named->descriptor >= 0 || names_recorded(to_directory, to))
             call_unseen("rename", NULL);

@@ -5,7 +5,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>

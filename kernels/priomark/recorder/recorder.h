@@ -8,6 +8,7 @@
 
 #include <aio.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +48,7 @@ struct line {
     int error; /* errno before, which line_end() restores */
     char room[320];
 };
+enum { LONGEST_PATH = 3 * PATH_MAX }; /* in a line, where each character may be escaped */
 void line_begin(struct line *line, size_t more_bytes);
 void line_text(struct line *line, const char *text);
 void line_number(struct line *line, int64_t number); /* with a space before it */
@@ -67,9 +69,8 @@ int handle_known(int descriptor); /* the same without that line */
 /* A descriptor has just been opened: notes the line `open`, and returns the descriptor. */
 struct call;
 int handle_open(const struct call *call, int descriptor, int flags);
-/* The file's path without symbolic links, in PATH_MAX bytes; and whether it is below a directory. */
+/* Whether the file is one that may be recorded, by its path without symbolic links, in PATH_MAX bytes. */
 bool handle_path(int descriptor, char *path);
-bool path_is_below(const char *path, const char *directory);
 /* A new handle for a copy of a descriptor; returns it. */
 int handle_copy(int descriptor);
 /* The descriptor is about to be closed: returns its handle and forgets it. */
@@ -89,6 +90,7 @@ struct call {
 /* Before the call, with or without a descriptor. Keeps errno. */
 struct call call_begin(int descriptor);
 struct call call_begin_open(void);
+struct call call_begin_close(int descriptor); /* which has no handle from then on */
 
 /* The first fields of a line: times, thread, operation. Further fields and line_end() follow. */
 void call_line(struct line *line, const struct call *call, const char *operation, size_t more_bytes);
@@ -106,14 +108,11 @@ void call_done_number(const struct call *call, const char *operation, int64_t nu
 void call_done_flags(const struct call *call, int flags);
 void call_done_copy(const struct call *from, const struct call *to, const char *operation, const int descriptor[2],
                     const off_t *const offset[2], size_t bytes, ssize_t result);
-
-void call_done_half_copy(const struct call *from, const struct call *to, ssize_t result); /* only one is recorded */
 int call_done_allocation(const struct call *call, int mode, off_t offset, off_t bytes, int result);
 
 /* Counts something that is done to recorded files and is not recorded; `text` is for people and may be NULL. Keeps
  * errno.
  */
-enum { UNSEEN_TEXT = 3 * 4096 };
 void call_unseen(const char *kind, const char *text);
 
 /* --- libc's own functions (next.c) -------------------------------------------------------------------------------- */

@@ -54,8 +54,7 @@ static off_t stream_seek(FILE *stream, off_t offset, int whence)
 
 static int stream_close(FILE *stream)
 {
-    struct call call = call_begin_open();
-    call.handle = recording() ? handle_forget(fileno_unlocked(stream)) : NO_HANDLE;
+    const struct call call = call_begin_close(fileno_unlocked(stream));
     return call_done(&call, "close", next_close(stream));
 }
 

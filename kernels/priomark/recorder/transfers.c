@@ -154,7 +154,6 @@ RECORDER_EXPORT ssize_t copy_file_range(int from, off_t *from_offset, int to, of
     const ssize_t result = next_calls()->copy_file_range(from, from_offset, to, to_offset, bytes, flags);
     call_done_copy(&reading, &writing, "copy_file_range", (const int[]){from, to},
                    (const off_t *const[]){from_offset, to_offset}, bytes, result);
-    call_done_half_copy(&reading, &writing, result);
     return result;
 }
 
@@ -165,7 +164,6 @@ RECORDER_EXPORT ssize_t sendfile(int to, int from, off_t *from_offset, size_t by
     const ssize_t result = next_calls()->sendfile(to, from, from_offset, bytes);
     call_done_copy(&reading, &writing, "sendfile", (const int[]){from, to}, (const off_t *const[]){from_offset, NULL},
                    bytes, result);
-    call_done_half_copy(&reading, &writing, result);
     return result;
 }
 ssize_t sendfile64(int to, int from, off_t *from_offset, size_t bytes) RECORDER_ALIAS(sendfile);

@@ -13,7 +13,7 @@
 void call_unseen(const char *kind, const char *text)
 {
     struct line line;
-    line_begin(&line, text ? UNSEEN_TEXT : 0);
+    line_begin(&line, text ? LONGEST_PATH : 0);
     line_text(&line, "unseen ");
     line_text(&line, kind);
     if (text)
@@ -122,10 +122,4 @@ RECORDER_EXPORT ssize_t splice(int from, off_t *from_offset, int to, off_t *to_o
         note("splice", to);
     }
     return result;
-}
-
-void call_done_half_copy(const struct call *from, const struct call *to, ssize_t result)
-{
-    if (result > 0 && !from->handle != !to->handle)
-        call_unseen("copy", NULL);
 }
