@@ -6,8 +6,6 @@
 
 import math
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import reframe as rfm
@@ -16,7 +14,7 @@ from reframe.core.builtins import run_after, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
 from coffeecup.postprocess import reframe_version  # noqa: F401
-from coffeecup.reframe_checks.batch import energy
+from coffeecup.reframe_checks.batch import ask, energy
 
 
 class MeasuredByLog(rfm.RegressionTestPlugin):
@@ -110,17 +108,8 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         """ReFrame cancels a job that waits longer than `max_pending_time` and continues as if it had run. Slurm still
         reports the reason."""
         waited = f" within {self.max_pending_time:g} s" if self.max_pending_time else ""
-        asked = (
-            subprocess.run(
-                ["squeue", "--states=all", "--noheader", f"--jobs={self.job.jobid}", "--format=%T %r"],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if shutil.which("squeue")
-            else None
-        )
-        reported = f"; squeue reports: {asked.stdout.strip()}" if asked and asked.stdout.strip() else ""
+        said = ask("squeue", "--states=all", "--noheader", f"--jobs={self.job.jobid}", "--format=%T %r")
+        reported = f"; squeue reports: {said}" if said else ""
         return (
             f"job {self.job.jobid} did not start{waited}{reported}; "
             "check for nodes that are down or drained, and the queue"
