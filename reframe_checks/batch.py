@@ -140,7 +140,7 @@ def of_pbs(partition):
     queue = pbs_queues().get(option(partition.access, "-q") or pbs_default_queue())
     if queue is None:
         return {}
-    found = {Extra.NUM_NODES: queue["nodes"], Extra.CORES_PER_NODE: queue["cores"]}
+    found = {Extra.NUM_NODES: queue["nodes"], Extra.CORES_PER_NODE: queue["cores_per_node"]}
     return {**found, Extra.MAX_MINUTES: queue["minutes"]} if queue["minutes"] else found
 
 
@@ -180,7 +180,7 @@ def pbs_queues():
             limit = minutes(queue.get("resources_max", {}).get("walltime", ""))
             found[name] = {
                 "nodes": len(own),
-                "cores": cores,
+                "cores_per_node": cores,
                 "memory_mib": memory,
                 "minutes": limit,
                 "several_kinds": len(kinds) > 1,

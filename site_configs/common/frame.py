@@ -25,6 +25,14 @@ def in_form(form):
     ]
 
 
+# More processes than cores, and mpirun by root in a container: Open MPI must be told to allow both; MPICH allows them.
+OVERCOMMITTING = [
+    ["OMPI_ALLOW_RUN_AS_ROOT", "1"],
+    ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"],
+    ["OMPI_MCA_rmaps_base_oversubscribe", "1"],
+    ["PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"],
+]
+
 _CONFIRMED = [
     "--repeat=3",
     "--max-retries=2",

@@ -35,10 +35,8 @@ class Partition:
     name: str
     nodes: int
     cores_per_node: int
-    cpus_per_node: int
     memory_mib: int
     minutes: int
-    default: bool = False
     several_kinds: bool = False
     max_nodes: int = 0  # that a job may take; 0: all
     queue: str = ""  # the scheduler's name, if it differs
@@ -47,8 +45,9 @@ class Partition:
 
 @dataclass(frozen=True)
 class FileSystem:
-    """A mounted file system in which this user can write."""
+    """A mounted file system in which this user can write, and a short name for it."""
 
+    name: str
     directory: str
     kind: str
     total_bytes: int
@@ -95,18 +94,7 @@ def scheduler():
 
 def pbs_queues():
     """All queues that run jobs."""
-    return [
-        Partition(
-            name,
-            queue["nodes"],
-            queue["cores"],
-            queue["cores"],
-            queue["memory_mib"],
-            queue["minutes"],
-            several_kinds=queue["several_kinds"],
-        )
-        for name, queue in batch.pbs_queues().items()
-    ]
+    return [Partition(name, **queue) for name, queue in batch.pbs_queues().items()]
 
 
 def this_machine():
@@ -114,8 +102,7 @@ def this_machine():
     memory = Path("/proc/meminfo").read_text(encoding="ascii") if Path("/proc/meminfo").exists() else ""
     total = re.search(r"MemTotal: +(\d+)", memory)
     mib = int(total[1]) // 1024 if memory else 0  # pyright: ignore[reportOptionalSubscript]: Linux states it
-    cores = len(os.sched_getaffinity(0))
-    return [Partition("default", 1, cores, cores, mib, 0, True)]
+    return [Partition("default", 1, len(os.sched_getaffinity(0)), mib, 0)]
 
 
 def mpi_compiler():
@@ -193,8 +180,17 @@ def file_systems():
             silent.append(f"the file system at {directory} does not answer and was left out")
         elif place and (device, kind) not in devices:
             devices.add((device, kind))
-            found.append(FileSystem(place[0], kind, *place[1:]))
-    return sorted(found, key=lambda entry: [entry.kind not in group for group in (PARALLEL, NETWORK)]), silent
+            found.append((place[0], kind, *place[1:]))
+    found.sort(key=lambda entry: [entry[1] not in group for group in (PARALLEL, NETWORK)])
+    return [FileSystem(name_of(entry[0], number), *entry) for number, entry in enumerate(found)], silent
+
+
+def name_of(directory, number):
+    """A short name for a file system: the first word of its path."""
+    words = [part for part in Path(directory).parts if part != "/"]
+    return re.sub(r"\W+", "_", words[0]) + (
+        f"_{number}" if len(words) > 1 and words[0] in ("mnt", "media", "srv", "tmp") else ""
+    )
 
 
 def place_in(directory):

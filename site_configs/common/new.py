@@ -9,19 +9,15 @@ from pathlib import Path
 import jinja2
 
 from . import machine, slurm, spack_site
+from .frame import OVERCOMMITTING
 from .tree import NAME, OF_REFRAME, SiteError, find_tree, is_checkout, names, new_folder
 
-ALLOWED_TO_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 SOURCES = {"pbspro": "pbsnodes and qstat", "local": "the cores this process may use"}
 OPTION_SOURCES = {
     "--qos": "the partition's AllowQos",
     "--constraint": "the partition has several kinds of nodes, with features in `scontrol show node`",
     "--gres": "its QOS requires generic resources; these are all of a node",
 }
-OVERCOMMITTING = [
-    ["OMPI_MCA_rmaps_base_oversubscribe", "1"],
-    ["PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"],
-]
 
 
 def new_site(name, directory=None):
@@ -47,6 +43,7 @@ def new_site(name, directory=None):
         keep_trailing_newline=True,
         autoescape=False,
     )
+    environment.filters["gigabytes"] = gigabytes
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     texts = {
         "settings.py": environment.get_template("settings.py.j2").render(facts),
@@ -94,7 +91,7 @@ def look(name):
     batch = kind != "local"
     launcher, variables, launcher_source = machine.launcher(kind)
     compiler, library, compiler_source = machine.mpi_compiler()
-    systems, silent = file_systems()
+    systems, silent = machine.file_systems()
     host = socket.gethostname()
     modules = machine.loaded_modules() if machine.modules_system() else []
     return {
@@ -119,28 +116,13 @@ def look(name):
         "modules_system": machine.modules_system() if modules else "",
         "modules": modules,
         "variables": variables,
-        "local_variables": [] if batch else ALLOWED_TO_ROOT + OVERCOMMITTING,
+        "local_variables": [] if batch else OVERCOMMITTING,
         "file_systems": systems,
         "compiler": compiler or "mpicc",
         "compiler_source": f"{library}: {compiler_source}" if compiler else f"LOOK: {compiler_source}",
         "target": spack_site.target(),
         "uncertain": [*open_points, *silent, *uncertain(found, systems, compiler, batch), *accounts(kind)],
     }
-
-
-def file_systems():
-    """(those that I/O checks can measure, a sentence on each one that does not answer)"""
-    found, silent = machine.file_systems()
-    return [
-        {
-            "name": name_of(entry.directory, place),
-            "directory": entry.directory,
-            "kind": entry.kind,
-            "free": gigabytes(entry.free_bytes),
-            "total": gigabytes(entry.total_bytes),
-        }
-        for place, entry in enumerate(found)
-    ], silent
 
 
 def partitions(kind):
@@ -177,14 +159,6 @@ def uncertain(found, systems, compiler, batch):
     elif len(systems) > 1:
         open_points.append("I/O checks measure each of the file systems: remove those that are of no interest")
     return open_points
-
-
-def name_of(directory, place):
-    """A short name for a file system: the first word of its path."""
-    words = [part for part in Path(directory).parts if part != "/"]
-    return re.sub(r"\W+", "_", words[0]) + (
-        f"_{place}" if len(words) > 1 and words[0] in ("mnt", "media", "srv", "tmp") else ""
-    )
 
 
 def gigabytes(number):

@@ -16,7 +16,6 @@ from coffeecup.reframe_checks.sizes import missing_sizes, room
 from coffeecup.reframe_checks.vocabulary import MPI, Extra, Feature
 
 from . import machine
-from .new import name_of
 from .tree import SiteError, load_configuration
 
 HEADER = """\
@@ -79,8 +78,8 @@ def of_partition(partition, file_systems, uncertain, missing):
     if file_systems and Extra.FILE_SYSTEMS not in stated:
         lines.append(f"      {Extra.FILE_SYSTEMS}:  # LOOK: /proc/mounts of this host")
         lines += [
-            f"        - {flow({'name': name_of(entry.directory, place), 'directory': entry.directory})}  # {entry.kind}"
-            for place, entry in enumerate(file_systems)
+            f"        - {flow({'name': entry.name, 'directory': entry.directory})}  # {entry.kind}"
+            for entry in file_systems
         ]
     return lines if lines[-1] != "    extras:" else [*lines[:-1], "    extras: {}"]
 

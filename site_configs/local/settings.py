@@ -8,15 +8,7 @@ Sources of the facts: nothing here is specific to one machine. Cores come from R
 if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
     from coffeecup.postprocess import reframe_version  # noqa: F401
 
-from ..common.frame import configuration
-
-# More processes than cores, and mpirun by root in a container: Open MPI must be told to allow both; MPICH allows them.
-_OPEN_MPI = [
-    ["OMPI_ALLOW_RUN_AS_ROOT", "1"],
-    ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"],
-    ["OMPI_MCA_rmaps_base_oversubscribe", "1"],
-    ["PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"],
-]
+from ..common.frame import OVERCOMMITTING, configuration
 
 site_configuration = configuration(
     systems=[
@@ -32,7 +24,7 @@ site_configuration = configuration(
                     "launcher": "mpirun",
                     "environs": ["mpi"],
                     "max_jobs": 1,
-                    "env_vars": _OPEN_MPI,
+                    "env_vars": OVERCOMMITTING,
                     "features": ["overcommit"],
                 }
             ],
