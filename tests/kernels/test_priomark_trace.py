@@ -184,7 +184,7 @@ def test_workload_without_its_recording_is_refused(serial, tmp_path):
 def built_reader(program, *flags):
     """The kernel's reader of traces alone, which prints what is wrong with them."""
     kernels = ROOT / "kernels"
-    includes = [f"-I{kernels / name}" for name in ("priomark/trace", "common", "serial")]
+    includes = [f"-I{kernels / name}" for name in ("priomark", "priomark/trace", "common", "serial")]
     sources = [f"priomark/trace/trace_{part}.c" for part in ("read", "fields", "requests", "order")]
     sources = [kernels / name for name in (*sources, "common/memory.c", "common/input_file.c")]
     flags = ["-std=c11", "-D_GNU_SOURCE", "-O1", *includes, *flags]

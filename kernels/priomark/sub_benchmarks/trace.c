@@ -60,10 +60,8 @@ static int read_traces(const struct priomark *run, struct trace **traces, int64_
     int count = 0;
     *traces = allocate(names.gl_pathc, sizeof **traces);
     for (size_t i = 0; i < names.gl_pathc; i++) {
-        char reason[PATH_MAX + 256];
         struct trace *trace = &(*traces)[count];
-        if (!trace_read(trace, names.gl_pathv[i], reason, sizeof reason))
-            priomark_refuse(run, "recording", "%s", reason);
+        *trace = trace_read(run, names.gl_pathv[i]);
         if (trace->moved_bytes > 0) {
             count++;
             continue;

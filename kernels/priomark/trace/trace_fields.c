@@ -14,16 +14,17 @@
 
 enum { FIRST_HANDLES = 64, UNORDERED_HANDLES = 4096 };
 
-bool trace_complain(struct reader *reader, const char *format, ...)
+void trace_refuse(const struct reader *reader, const char *format, ...)
 {
+    char text[160];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(reader->text, sizeof reader->text, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (char *c = reader->text; *c; c++) /* quoted text may contain any byte */
+    for (char *c = text; *c; c++) /* quoted text may contain any byte */
         *c = *c >= ' ' && *c < 0x7f ? *c : '?';
-    reader->complaint = reader->text;
-    return false;
+    priomark_refuse(reader->run, "recording", "%s:%ld: %s; record the program again", reader->trace->path, reader->line,
+                    text);
 }
 
 /* Doubles the list if it is full. */
@@ -34,76 +35,71 @@ void *trace_room(void *list, size_t count, size_t bytes)
     return reallocate(list, count ? 2 * count : 1, bytes);
 }
 
-bool trace_number(struct reader *reader, int field, int64_t lowest, int64_t highest, int64_t *value)
+int64_t trace_number(const struct reader *reader, int field, int64_t lowest, int64_t highest)
 {
     char *end;
     errno = 0;
-    *value = 0;
     if (field >= reader->fields)
-        return trace_complain(reader, "%d fields where more belong", reader->fields);
-    *value = strtoll(reader->field[field], &end, 10);
-    if (errno || *end || end == reader->field[field] || *value < lowest || *value > highest)
-        return trace_complain(reader, "'%.40s' is not a number from %" PRId64 " to %" PRId64, reader->field[field],
-                              lowest, highest);
-    return true;
+        trace_refuse(reader, "%d fields where more belong", reader->fields);
+    const int64_t value = strtoll(reader->field[field], &end, 10);
+    if (errno || *end || end == reader->field[field] || value < lowest || value > highest)
+        trace_refuse(reader, "'%.40s' is not a number from %" PRId64 " to %" PRId64, reader->field[field], lowest,
+                     highest);
+    return value;
 }
 
-bool trace_known_handle(struct reader *reader, int field, int *handle)
+int trace_known_handle(const struct reader *reader, int field)
 {
-    int64_t value;
-    if (!trace_number(reader, field, 1, INT32_MAX, &value))
-        return false;
-    if (value >= reader->handles || !reader->handle[value].open)
-        return trace_complain(reader, "handle %" PRId64 " is not open here", value);
-    *handle = (int)value;
-    return true;
+    const int handle = (int)trace_number(reader, field, 1, INT32_MAX);
+    if (handle >= reader->handles || !reader->handle[handle].open)
+        trace_refuse(reader, "handle %d is not open here", handle);
+    return handle;
 }
 
-bool trace_new_handle(struct reader *reader, int field, int *handle)
+int trace_new_handle(struct reader *reader, int field)
 {
-    int64_t value;
     /* Each handle has its own line; because of threads, lines may be in another order than handles. */
-    if (!trace_number(reader, field, 1, reader->line + UNORDERED_HANDLES, &value))
-        return false;
-    if (value >= reader->handles) {
-        const int handles = (int)value < FIRST_HANDLES ? FIRST_HANDLES : 2 * (int)value;
+    const int handle = (int)trace_number(reader, field, 1, reader->line + UNORDERED_HANDLES);
+    if (handle >= reader->handles) {
+        const int handles = handle < FIRST_HANDLES ? FIRST_HANDLES : 2 * handle;
         reader->handle = reallocate(reader->handle, (size_t)handles, sizeof *reader->handle);
         memset(reader->handle + reader->handles, 0, (size_t)(handles - reader->handles) * sizeof *reader->handle);
         reader->handles = handles;
     }
-    if (reader->handle[value].open)
-        return trace_complain(reader, "handle %" PRId64 " is open already", value);
-    *handle = (int)value;
-    if (*handle >= reader->trace->handles)
-        reader->trace->handles = *handle + 1;
-    return true;
+    if (reader->handle[handle].open)
+        trace_refuse(reader, "handle %d is open already", handle);
+    if (handle >= reader->trace->handles)
+        reader->trace->handles = handle + 1;
+    return handle;
 }
 
-bool trace_flag_names(struct reader *reader, int field, int *value)
+int trace_flag_names(const struct reader *reader, int field)
 {
-    if (field >= reader->fields)
-        return trace_complain(reader, "%d fields where more belong", reader->fields);
     bool has_mode = false;
-    *value = 0;
+    int value = 0;
     char *rest = NULL;
+    if (field >= reader->fields)
+        trace_refuse(reader, "%d fields where more belong", reader->fields);
     for (char *name = strtok_r(reader->field[field], "|", &rest); name; name = strtok_r(NULL, "|", &rest)) {
         bool known = false;
         for (int i = 0; i < KNOWN_MODES && !has_mode; i++)
             if (strcmp(name, trace_modes[i].name) == 0)
-                *value |= trace_modes[i].bits, known = has_mode = true;
+                value |= trace_modes[i].bits, known = has_mode = true;
         for (int i = 0; i < KNOWN_FLAGS && !known; i++)
             if (strcmp(name, trace_flags[i].name) == 0)
-                *value |= trace_flags[i].bits, known = true;
+                value |= trace_flags[i].bits, known = true;
         if (!known)
-            return trace_complain(reader, "'%.40s' is not a way to open a file", name);
+            trace_refuse(reader, "'%.40s' is not a way to open a file", name);
     }
-    return has_mode || trace_complain(reader, "neither of O_RDONLY, O_WRONLY and O_RDWR");
+    if (!has_mode)
+        trace_refuse(reader, "neither of O_RDONLY, O_WRONLY and O_RDWR");
+    return value;
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 /* %XX to bytes, in place. */
-static bool unescape(struct reader *reader, char *text)
+static void unescape(const struct reader *reader, char *text)
 {
     char *to = text;
     for (const char *from = text; *from; from++, to++) {
@@ -115,12 +111,13 @@ static bool unescape(struct reader *reader, char *text)
         char *end;
         const long byte = strtol(digits, &end, 16);
         if (end != digits + 2 || byte <= 0)
-            return trace_complain(reader, "'%.40s' is not a path", from);
+            trace_refuse(reader, "'%.40s' is not a path", from);
         *to = (char)byte;
         from += 2;
     }
     *to = 0;
-    return *text || trace_complain(reader, "an empty path");
+    if (!*text)
+        trace_refuse(reader, "an empty path");
 }
 
 /* FNV-1a */
@@ -132,20 +129,19 @@ static uint64_t hash_of(const char *path)
     return hash;
 }
 
-bool trace_named_file(struct reader *reader, int field, const struct trace_file *size, int *file)
+int trace_named_file(struct reader *reader, int field, const struct trace_file *size)
 {
     struct trace *trace = reader->trace;
     char *path = reader->field[field];
-    if (!unescape(reader, path))
-        return false;
+    unescape(reader, path);
     const json_t *known = json_object_get(reader->files, path);
-    *file = known ? (int)json_integer_value(known) : (int)trace->files;
     if (known)
-        return true;
+        return (int)json_integer_value(known);
+    const int file = (int)trace->files;
     trace->file = trace_room(trace->file, trace->files++, sizeof *trace->file);
-    trace->file[*file] = *size;
-    trace->file[*file].path = copy_text(path);
-    trace->file[*file].hash = hash_of(path);
-    json_object_set_new_nocheck(reader->files, path, json_integer(*file)); /* not checked: any bytes */
-    return true;
+    trace->file[file] = *size;
+    trace->file[file].path = copy_text(path);
+    trace->file[file].hash = hash_of(path);
+    json_object_set_new_nocheck(reader->files, path, json_integer(file)); /* not checked: any bytes */
+    return file;
 }

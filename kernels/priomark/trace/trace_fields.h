@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a trace's lines: each function checks one field and complains if it is invalid. */
+/* The fields of a trace's lines: each function checks one field, and refuses the trace if it is invalid. */
 #pragma once
 
 #include <jansson.h>
 
+#include "priomark.h"
 #include "trace.h"
 
 enum { MOST_FIELDS = 1100 };
@@ -15,6 +16,7 @@ struct handle {
 };
 
 struct reader {
+    const struct priomark *run;
     struct trace *trace;
     json_t *files; /* path to index in `trace->file` */
     long line;
@@ -22,24 +24,22 @@ struct reader {
     int fields;
     struct handle *handle;
     int handles;
-    const char *complaint;
-    char text[160];
 };
 
-/* Notes the problem of the line; returns false. */
-bool trace_complain(struct reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Refuses the trace by the problem of its current line. */
+_Noreturn void trace_refuse(const struct reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Makes room for one more element of a list, which may move. */
 void *trace_room(void *list, size_t count, size_t bytes);
 
-bool trace_number(struct reader *reader, int field, int64_t lowest, int64_t highest, int64_t *value);
-bool trace_known_handle(struct reader *reader, int field, int *handle); /* one that is open */
-bool trace_new_handle(struct reader *reader, int field, int *handle);   /* one that is not */
-bool trace_flag_names(struct reader *reader, int field, int *value);    /* "O_WRONLY|O_CREAT" */
+int64_t trace_number(const struct reader *reader, int field, int64_t lowest, int64_t highest);
+int trace_known_handle(const struct reader *reader, int field); /* one that is open */
+int trace_new_handle(struct reader *reader, int field);         /* one that is not */
+int trace_flag_names(const struct reader *reader, int field);   /* "O_WRONLY|O_CREAT" */
 
-/* The file that is named in a field; `file` becomes its index in the trace. A file that is named for the first time is
- * added; `size` describes it. */
-bool trace_named_file(struct reader *reader, int field, const struct trace_file *size, int *file);
+/* The index in the trace of the file that is named in a field. A file that is named for the first time is added; `size`
+ * describes it. */
+int trace_named_file(struct reader *reader, int field, const struct trace_file *size);
 
 /* Parses a line `at ...` and adds the request to the trace (trace_requests.c). */
-bool trace_parse_request(struct reader *reader);
+void trace_parse_request(struct reader *reader);

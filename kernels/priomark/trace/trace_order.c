@@ -77,7 +77,7 @@ static int share_lanes(struct thread *list, size_t threads)
     return lanes;
 }
 
-static bool assign_lanes(struct reader *reader)
+static void assign_lanes(const struct reader *reader)
 {
     struct trace *trace = reader->trace;
     size_t threads, count[MOST_LANES] = {0}, last[MOST_LANES];
@@ -100,9 +100,8 @@ static bool assign_lanes(struct reader *reader)
     }
     free(list);
     if (trace->lanes < 0)
-        return trace_complain(reader, "more than %d threads at the same time", MOST_LANES);
+        trace_refuse(reader, "more than %d threads at the same time", MOST_LANES);
     trace->lanes = trace->lanes ? trace->lanes : 1;
-    return true;
 }
 
 /* --- what requests wait for --------------------------------------------------------------------------------------- */
@@ -323,11 +322,9 @@ static void determine_waits(struct trace *trace)
     free(sorter.known);
 }
 
-bool trace_order(struct reader *reader)
+void trace_order(struct reader *reader)
 {
-    if (!assign_lanes(reader))
-        return false;
+    assign_lanes(reader);
     if (reader->trace->lanes > 1)
         determine_waits(reader->trace);
-    return true;
 }

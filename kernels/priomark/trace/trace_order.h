@@ -12,5 +12,5 @@
 
 #include "trace_fields.h"
 
-/* Assigns lanes, and determines what each request waits for. False, with a complaint, if there are too many lanes. */
-bool trace_order(struct reader *reader);
+/* Assigns lanes, and determines what each request waits for. Refuses the trace if there are too many lanes. */
+void trace_order(struct reader *reader);

@@ -3,10 +3,11 @@
  * contain anything: what is returned has been checked, so that a replay needs no checks. */
 #pragma once
 
+#include "priomark.h"
 #include "trace.h"
 
-/* Reads a trace. False with "PATH:LINE: what is wrong; the remedy" in `reason` if it is not a valid trace. */
-bool trace_read(struct trace *trace, const char *path, char *reason, size_t reason_bytes);
+/* Reads a trace, and refuses what is no valid one with "PATH:LINE: what is wrong; the remedy". */
+struct trace trace_read(const struct priomark *run, const char *path);
 void trace_free(struct trace *trace);
 
 const char *trace_operation_name(enum trace_operation operation);
