@@ -6,7 +6,7 @@
 
 #include "priomark.h"
 
-enum { MOST_VALUES = 64, COMPLAINT_LENGTH = 512 };
+enum { MOST_VALUES = 64 };
 
 struct values {
     int line, count; /* line 0: the workload does not set the key; these are the defaults */
@@ -15,23 +15,18 @@ struct values {
     char *text[MOST_VALUES];
 };
 
-/* A problem as a sentence, and its line. */
-struct complaint {
-    int line;
-    char text[COMPLAINT_LENGTH]; /* "" if there is none */
-};
-
-/* Reads a setting as the key's row defines it, or complains. */
+/* Reads a setting as the key's row defines it. Like the next function, it refuses what is invalid, with the workload's
+ * `path` and line. Collective. */
 void values_read(const struct priomark_key *key, const config_setting_t *setting, struct values *values,
-                 struct complaint *complaint);
+                 const char *path);
 
 /* The row's default. */
-void values_standard(const struct priomark_key *key, struct values *values, struct complaint *complaint);
+void values_standard(const struct priomark_key *key, struct values *values, const char *path);
 
-/* Notes that a key has no such name, and which it has. `name` may be NULL. */
-void complain_unknown_name(const struct priomark_key *key, int line, const char *name, struct complaint *complaint);
+/* Refuses a name that a key does not have, with those that it has. `name` may be NULL. */
+_Noreturn void refuse_unknown_name(const struct priomark_key *key, const char *path, int line, const char *name);
+
+/* Refuses the workload at a line. */
+_Noreturn void refuse_line(const char *path, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 void values_free(struct values *values);
-
-/* Notes a problem, unless there is one already. */
-void complain(struct complaint *complaint, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -78,7 +78,7 @@ static void refuse_includes(const struct workload *workload)
     int line = 1;
     for (const char *at = workload->text; at; line++) {
         if (strncmp(at + strspn(at, " \t"), "@include", strlen("@include")) == 0)
-            refuse("%s:%d: a workload cannot include other files; insert their text", workload->path, line);
+            refuse_line(workload->path, line, "a workload cannot include other files; insert their text");
         at = strchr(at, '\n');
         at = at ? at + 1 : NULL;
     }
@@ -86,62 +86,54 @@ static void refuse_includes(const struct workload *workload)
 
 /* --- its groups --------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void refuse_line(const struct workload *workload, int line, const char *text)
-{
-    refuse("%s:%d: %s", workload->path, line, text);
-}
-
 static const struct sub_benchmark *find_benchmark(const struct workload *workload, const char *name, int line)
 {
     const struct sub_benchmark *benchmark = find_sub_benchmark(name);
     if (!benchmark && why_not_offered(name))
-        refuse("%s:%d: '%s' %s; remove it, or choose others with --only", workload->path, line, name,
-               why_not_offered(name));
+        refuse_line(workload->path, line, "'%s' %s; remove it, or choose others with --only", name,
+                    why_not_offered(name));
     if (!benchmark)
-        refuse("%s:%d: '%.80s' is neither a key (description, seed, repetitions, check, evict, hints) nor a "
-               "sub-benchmark of this "
-               "build (%s)",
-               workload->path, line, name, sub_benchmark_names());
+        refuse_line(workload->path, line,
+                    "'%.80s' is neither a key (description, seed, repetitions, check, evict, hints) nor a "
+                    "sub-benchmark of this "
+                    "build (%s)",
+                    name, sub_benchmark_names());
     return benchmark;
 }
 
 /* Loads the method, unless the sub-benchmark has it or it is loaded. Those of the kernel have no version. */
 static void load_method(struct workload *workload, const struct group *group, const struct priomark_key *key,
-                        const char *name, int line, struct complaint *complaint)
+                        const char *name, int line)
 {
     char reason[REASON_LENGTH];
     for (const char *const *built_in = key->names; *built_in; built_in++)
         if (strcmp(*built_in, name) == 0) {
             if (interface_is_in_directory(&workload->interfaces, name))
-                complain(complaint, line,
-                         "%s: %s is a method of the kernel; give the interface in the directory of --interfaces "
-                         "another name",
-                         key->name, name);
+                refuse_line(workload->path, line,
+                            "%s: %s is a method of the kernel; give the interface in the directory of --interfaces "
+                            "another name",
+                            key->name, name);
             return;
         }
     const struct priomark_interface *interface = interface_find(&workload->interfaces, name);
     if ((interface && !interface->version) ||
-        (!interface && !workload->interfaces.directory && !interface_is_included(name))) {
-        complain_unknown_name(key, line, name, complaint);
-        return;
-    }
+        (!interface && !workload->interfaces.directory && !interface_is_included(name)))
+        refuse_unknown_name(key, workload->path, line, name);
     if (!interface)
         interface = interface_load(&workload->interfaces, name, reason, sizeof reason);
-    if (!interface) {
-        complain(complaint, line, "%s: %s", key->name, reason);
-        return;
-    }
+    if (!interface)
+        refuse_line(workload->path, line, "%s: %s", key->name, reason);
     const char *why_no_method = group->benchmark->why_no_method ? group->benchmark->why_no_method(interface) : NULL;
     if (why_no_method)
-        complain(complaint, line, "%s: %s is no method of %s: %s", key->name, name, group->benchmark->name,
-                 why_no_method);
+        refuse_line(workload->path, line, "%s: %s is no method of %s: %s", key->name, name, group->benchmark->name,
+                    why_no_method);
 }
 
-static void load_methods(struct workload *workload, const struct group *group, int k, struct complaint *complaint)
+static void load_methods(struct workload *workload, const struct group *group, int k)
 {
     const struct values *values = &group->values[k];
-    for (int i = 0; i < values->count && !complaint->text[0]; i++)
-        load_method(workload, group, &group->benchmark->keys[k], values->text[i], values->line, complaint);
+    for (int i = 0; i < values->count; i++)
+        load_method(workload, group, &group->benchmark->keys[k], values->text[i], values->line);
 }
 
 static const struct priomark_key *find_key(const struct priomark_key *keys, const char *name)
@@ -152,46 +144,40 @@ static const struct priomark_key *find_key(const struct priomark_key *keys, cons
     return NULL;
 }
 
-static void refuse_unknown_key(const struct workload *workload, const struct group *group,
-                               const config_setting_t *member)
+static _Noreturn void refuse_unknown_key(const struct workload *workload, const struct group *group,
+                                         const config_setting_t *member)
 {
     char valid[512];
     size_t length = 0;
     for (const struct priomark_key *key = group->benchmark->keys; key->name && length < sizeof valid; key++)
         length += (size_t)snprintf(valid + length, sizeof valid - length, "%s%s", length ? ", " : "", key->name);
-    refuse("%s:%d: %s has no key '%.80s'; valid are %s", workload->path, (int)config_setting_source_line(member),
-           group->benchmark->name, config_setting_name(member), valid);
+    refuse_line(workload->path, (int)config_setting_source_line(member), "%s has no key '%.80s'; valid are %s",
+                group->benchmark->name, config_setting_name(member), valid);
 }
 
 static void read_group(struct workload *workload, struct group *group, const config_setting_t *setting)
 {
     int keys = 0;
-    struct complaint complaint = {0};
     while (group->benchmark->keys[keys].name)
         keys++;
     group->values = allocate((size_t)keys + 1, sizeof *group->values);
-    for (int i = 0; i < config_setting_length(setting) && !complaint.text[0]; i++) {
+    for (int i = 0; i < config_setting_length(setting); i++) {
         const config_setting_t *member = config_setting_get_elem(setting, (unsigned)i);
         const struct priomark_key *key = find_key(group->benchmark->keys, config_setting_name(member));
         if (!key)
             refuse_unknown_key(workload, group, member);
-        else
-            values_read(key, member, &group->values[key - group->benchmark->keys], &complaint);
+        values_read(key, member, &group->values[key - group->benchmark->keys], workload->path);
     }
-    for (int k = 0; k < keys && !complaint.text[0]; k++) {
+    for (int k = 0; k < keys; k++) {
         const struct priomark_key *key = &group->benchmark->keys[k];
         if (group->values[k].line == 0)
-            values_standard(key, &group->values[k], &complaint);
-        if (complaint.line == 0)
-            complaint.line = group->line;
+            values_standard(key, &group->values[k], workload->path);
         if (group->values[k].count == 0 && !key->standard && key->kind != PRIOMARK_TEXT)
-            complain(&complaint, group->line, "%s requires the key '%s': %s", group->benchmark->name, key->name,
-                     key->help);
+            refuse_line(workload->path, group->line, "%s requires the key '%s': %s", group->benchmark->name, key->name,
+                        key->help);
         if (key->kind == PRIOMARK_METHODS)
-            load_methods(workload, group, k, &complaint);
+            load_methods(workload, group, k);
     }
-    if (complaint.text[0])
-        refuse_line(workload, complaint.line, complaint.text);
 }
 
 static bool is_listed(const char *list, const char *name)
@@ -206,27 +192,23 @@ static bool is_listed(const char *list, const char *name)
 static void read_run_key(struct workload *workload, const struct priomark_key *key, const config_setting_t *member,
                          struct values values[RUN_KEYS])
 {
-    struct complaint complaint = {0};
-    values_read(key, member, &values[key - run_keys], &complaint);
-    if (!complaint.text[0] && values[key - run_keys].count > 1)
-        complain(&complaint, (int)config_setting_source_line(member), "%s must be a single value", key->name);
-    if (complaint.text[0])
-        refuse_line(workload, complaint.line, complaint.text);
+    values_read(key, member, &values[key - run_keys], workload->path);
+    if (values[key - run_keys].count > 1)
+        refuse_line(workload->path, values[key - run_keys].line, "%s must be a single value", key->name);
 }
 
 static void take_run_values(struct workload *workload, struct values values[RUN_KEYS])
 {
-    struct complaint complaint = {0};
     for (int k = 0; k < RUN_KEYS; k++)
         if (values[k].line == 0)
-            values_standard(&run_keys[k], &values[k], &complaint);
+            values_standard(&run_keys[k], &values[k], workload->path);
     workload->seed = values[SEED].number[0];
     workload->repetitions = values[REPETITIONS].number[0];
     workload->check = values[CHECK].number[0];
     workload->evict = values[EVICT].number[0];
     const char *problem = values[HINTS].line ? interface_hints(&workload->interfaces, values[HINTS].text[0]) : NULL;
     if (problem)
-        refuse_line(workload, values[HINTS].line, problem);
+        refuse_line(workload->path, values[HINTS].line, "%s", problem);
     for (int k = 0; k < RUN_KEYS; k++)
         values_free(&values[k]);
 }
@@ -244,14 +226,15 @@ static void add_group(struct workload *workload, const char *name, const config_
 {
     const int line = (int)config_setting_source_line(setting);
     if (workload->groups == MOST_GROUPS)
-        refuse("%s:%d: more than %d groups", workload->path, line, MOST_GROUPS);
+        refuse_line(workload->path, line, "more than %d groups", MOST_GROUPS);
     struct group *group = &workload->group[workload->groups++];
     group->line = line;
     group->benchmark = find_benchmark(workload, name, line);
     if (!config_setting_is_group(setting))
-        refuse("%s:%d: '%s' is a sub-benchmark and takes a group, %s = { ... };, or a list of groups, %s = ( { ... }, "
-               "{ ... } );",
-               workload->path, line, name, name, name);
+        refuse_line(workload->path, line,
+                    "'%s' is a sub-benchmark and takes a group, %s = { ... };, or a list of groups, %s = ( { ... }, "
+                    "{ ... } );",
+                    name, name, name);
     read_group(workload, group, setting);
 }
 
@@ -309,7 +292,7 @@ struct workload workload_read(const char *name, const char *only, const char *in
     refuse_includes(&workload);
     config_init(&config);
     if (!config_read_string(&config, workload.text))
-        refuse("%s:%d: %s", workload.path, config_error_line(&config), config_error_text(&config));
+        refuse_line(workload.path, config_error_line(&config), "%s", config_error_text(&config));
     read_root(&workload, config_root_setting(&config), only);
     config_destroy(&config);
     if (only)
