@@ -3,10 +3,9 @@
 starts nothing; it does not compare limits, QOS of a partition and generic resources (slurm_check.py does)."""
 
 import re
-import subprocess
 from pathlib import Path
 
-from coffeecup.reframe_checks.batch import SECONDS, minutes
+from coffeecup.reframe_checks.batch import minutes
 
 from . import slurm
 
@@ -72,16 +71,8 @@ def of_sbatch(full_name, scripts):
     """The first job script that sbatch refuses for each reason."""
     reasons = {}
     for case, script in scripts:
-        done = subprocess.run(
-            ["sbatch", "--test-only", script.name],
-            cwd=script.parent,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SECONDS,
-        )
-        if done.returncode:
-            reasons.setdefault(slurm.refusal_of(done), []).append(case)
+        if reason := slurm.refusal(script.name, folder=script.parent):
+            reasons.setdefault(reason, []).append(case)
     for reason, refused in reasons.items():
         yield (
             "refused",

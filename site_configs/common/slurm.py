@@ -126,20 +126,21 @@ def reserved():
 
 
 def refused_by_sbatch(partition, options, account):
-    """What `sbatch --test-only` says of the smallest job, if it refuses it; empty otherwise. It starts nothing."""
+    """What Slurm says of the smallest job, if it refuses it; empty otherwise, also if it does not answer."""
     asked = [f"--partition={partition}", *options, *([f"--account={account}"] if account else [])]
-    command = ["sbatch", "--test-only", "--nodes=1", "--time=1", *asked, "--wrap=true"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+        return refusal("--nodes=1", "--time=1", *asked, "--wrap=true")
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return refusal_of(done) if done.returncode else ""
 
 
-def refusal_of(done):
-    """Why sbatch, which has ended, refused a job."""
+def refusal(*job, folder="."):
+    """What `sbatch --test-only` says of a job that it refuses; empty if it accepts the job. It starts nothing."""
+    done = subprocess.run(
+        ["sbatch", "--test-only", *job], cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS
+    )
     lines = [line.removeprefix("sbatch: error: ") for line in done.stderr.strip().splitlines()]
-    return "; ".join(lines) or f"exit code {done.returncode}"
+    return ("; ".join(lines) or f"exit code {done.returncode}") if done.returncode else ""
 
 
 def grant(partition, owned, qos):

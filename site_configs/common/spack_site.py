@@ -30,19 +30,12 @@ SHARED = Path("/usr/bin")  # where several libraries may be
 SECONDS = 300
 
 
-def spack():
-    """Spack's command, None if there is no usable one."""
-    try:
-        return find_spack()
-    except SpackUnusableError:
-        return None
-
-
 def externals():
     """Text of an externals.yaml: what Spack finds, without what debian12.yaml lists, and the library of the mpicc on
     PATH as the only MPI; empty, with the reason, if there is no Spack."""
-    command = spack()
-    if command is None:
+    try:
+        command = find_spack()
+    except SpackUnusableError:
         return NONE.format(
             why="Empty: Spack was not available when this file was written;\n# run `spack external find` where it is."
         )
