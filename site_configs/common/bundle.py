@@ -102,20 +102,9 @@ def wheels(tree, folder):
 
 
 def download(what, tree, folder, *requirements):
-    run(
-        f"{what} cannot be downloaded",
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--wheel-dir",
-        folder / WHEELS,
-        "--constraint",
-        tree / "site_configs" / "local" / "constraints.txt",
-        *requirements,
-    )
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+    versions = ["--constraint", tree / "site_configs" / "local" / "constraints.txt"]
+    run(f"{what} cannot be downloaded", *pip, "--wheel-dir", folder / WHEELS, *versions, *requirements)
 
 
 def spack(tree, folder, environment_file):
@@ -131,31 +120,14 @@ def spack(tree, folder, environment_file):
     # The path of a repository of recipes, like .../spack-packages/repos/spack_repo/builtin.
     recipes = Path(run("Spack's recipes are not found", command, "location", "--repo", "builtin"))
     for name, root in (("spack", Path(command).resolve().parents[1]), ("packages", recipes.parents[2])):
-        run(
-            f"{root} cannot be archived",
-            "git",
-            "-C",
-            root,
-            "archive",
-            "--output",
-            folder / SPACK / f"{name}.tar.gz",
-            "HEAD",
-        )
+        archive = ["archive", "--output", folder / SPACK / f"{name}.tar.gz", "HEAD"]
+        run(f"{root} cannot be archived", "git", "-C", root, *archive)
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as scratch:
         variables = os.environ | {ROOT_VARIABLE: str(tree)}
         at = ["-e", make_environment(scratch, "bundle", environment_file)]
         run("the Spack environment cannot be concretised", command, *at, "concretize", env=variables)
-        run(
-            "a source is missing",
-            command,
-            *at,
-            "mirror",
-            "create",
-            "--all",
-            "--directory",
-            folder / SPACK / "mirror",
-            env=variables,
-        )
+        mirror = ["mirror", "create", "--all", "--directory", folder / SPACK / "mirror"]
+        run("a source is missing", command, *at, *mirror, env=variables)
     fetched = sum(path.is_file() for path in (folder / SPACK / "mirror").rglob("*"))
     yield (
         f"Spack {run('Spack has no version', command, '--version')} with its recipes, its solver, and {fetched} files "

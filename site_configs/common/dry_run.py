@@ -32,19 +32,9 @@ def reframe(site, system, folder, *options):
     goes into the folder."""
     report = folder / f"{system}.json"
     report.unlink(missing_ok=True)
-    command = [
-        site.reframe,
-        "--nocolor",
-        "-C",
-        str(site.settings),
-        f"--system={system}",
-        "-c",
-        str(site.tree / "reframe_checks"),
-        f"--prefix={folder}",
-        f"--perflogdir={folder}/perflogs",
-        f"--report-file={report}",
-        *options,
-    ]
+    command = [site.reframe, "--nocolor", "-C", str(site.settings), f"--system={system}"]
+    command += ["-c", str(site.tree / "reframe_checks"), f"--prefix={folder}", f"--perflogdir={folder}/perflogs"]
+    command += [f"--report-file={report}", *options]
     variables = {"COFFEECUP_OUTPUT": str(OUTPUT.resolve()), "RFM_SQLITE_DB_FILE": str(folder / "results.db")}
     code, output = ended(command, folder, os.environ | variables)
     runs = json.loads(report.read_text(encoding="utf-8"))["runs"] if report.exists() else []

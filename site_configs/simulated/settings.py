@@ -21,18 +21,8 @@ from ..common.frame import configuration
 
 _HERE = Path(__file__).resolve().parent
 
-OPTIONS = [
-    "--longest-loop",
-    "1",
-    "--repetitions",
-    "1",
-    "--random-patterns",
-    "3",
-    "--patterns",
-    "ring,random,ping_pong",
-    "--methods",
-    "nonblocking,blocking",
-]
+OPTIONS = ["--longest-loop", "1", "--repetitions", "1", "--random-patterns", "3"]
+OPTIONS += ["--patterns", "ring,random,ping_pong", "--methods", "nonblocking,blocking"]
 
 
 class SmpirunLauncher(JobLauncher):
