@@ -22,7 +22,7 @@ from coffeecup.postprocess.show.words import printable
 Whole = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
 Taper = Annotated[float, msgspec.Meta(ge=1, le=1000)]
 
-# What is assumed where an offer does not state it: (text, sentence)
+# What is assumed where an offer does not state it.
 ASSUMED = {"shared_memory": "100GB/s", "memory_per_process": "2GiB"}
 QUANTITIES = {
     "nic": quantities.bandwidth,
@@ -111,12 +111,14 @@ class Machine:
 
 def machine(name: str, fields: Mapping[str, Any]) -> Machine:
     """The machine that the fields describe; quantities as text. Raises DesignError."""
+    numbers = {}
+    for key, value in fields.items():
+        try:
+            numbers[key] = QUANTITIES[key](str(value)) if key in QUANTITIES else value
+        except quantities.QuantityError as error:
+            raise DesignError(printable(f"{name}: {key}: {error}")) from None
     try:
-        numbers = {key: QUANTITIES[key](str(value)) if key in QUANTITIES else value for key, value in fields.items()}
         design = msgspec.convert(numbers, Design)
-    except quantities.QuantityError as error:
-        key = next(key for key in fields if key in QUANTITIES and _refused(key, fields[key]))
-        raise DesignError(printable(f"{name}: {key}: {error}")) from None
     except msgspec.ValidationError as error:
         raise DesignError(
             printable(f"{name}: {error}{_valid(error)}; docs/predict.md lists the fields of a design")
@@ -148,14 +150,6 @@ def _valid(error: msgspec.ValidationError) -> str:
         if words and str(error).endswith(f"`$.{field.name}`"):
             return f"; valid are {', '.join(words)}"
     return ""
-
-
-def _refused(key: str, value: object) -> bool:
-    try:
-        QUANTITIES[key](str(value))
-    except quantities.QuantityError:
-        return True
-    return False
 
 
 def _decided(name: str, design: Design) -> Machine:
