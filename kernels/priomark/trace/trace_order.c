@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "units.h"
 
 enum { MOST_LANES = 1024 };
 
@@ -32,21 +33,18 @@ static int by_first(const void *a, const void *b)
 static struct thread *list_threads(const struct trace *trace, size_t *threads)
 {
     struct thread *list = allocate(trace->requests, sizeof *list);
-    for (size_t i = 0; i < trace->requests; i++)
-        list[i] = (struct thread){.number = trace->request[i].thread, .first = INT64_MAX};
-    qsort(list, trace->requests, sizeof *list, by_number);
-    *threads = 0;
-    for (size_t i = 0; i < trace->requests; i++)
-        if (*threads == 0 || list[i].number != list[*threads - 1].number)
-            list[(*threads)++] = list[i];
     for (size_t i = 0; i < trace->requests; i++) {
         const struct trace_request *request = &trace->request[i];
-        struct thread *thread =
-            bsearch(&(struct thread){.number = request->thread}, list, *threads, sizeof *list, by_number);
-        if (request->at < thread->first)
-            thread->first = request->at;
-        if (request->at + request->duration > thread->end)
-            thread->end = request->at + request->duration;
+        list[i] = (struct thread){request->thread, 0, request->at, request->at + request->duration};
+    }
+    qsort(list, trace->requests, sizeof *list, by_number);
+    *threads = 0;
+    for (size_t i = 0; i < trace->requests; i++) {
+        if (*threads == 0 || list[i].number != list[*threads - 1].number)
+            list[(*threads)++] = list[i];
+        struct thread *thread = &list[*threads - 1];
+        thread->first = lesser(thread->first, list[i].first);
+        thread->end = greater(thread->end, list[i].end);
     }
     return list;
 }
