@@ -33,7 +33,7 @@ from coffeecup.postprocess.sessions.verdicts import differing
 from coffeecup.postprocess.show.tables import each_row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """A test case of a session, and its log as it is now; without a score if the log yields none. `measurements` is the
     hash of what was planned and measured; `refusals` are those that apply to every clause. A test of another suite has
@@ -50,14 +50,14 @@ class Run:
     partition: str
     processes: int
     hosts: tuple[str, ...]
-    kernel_version: str
-    git_revision: str
-    log: Path | None
-    sha256_recorded: str
-    sha256_now: str | None
-    score: Score | None
     measurements: str | None
     refusals: tuple[Refusal, ...]
+    kernel_version: str = ""
+    git_revision: str = ""
+    log: Path | None = None
+    sha256_recorded: str = ""
+    sha256_now: str | None = None
+    score: Score | None = None
     reported: Mapping[str, Metric] | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     outside: bool = False
@@ -156,12 +156,6 @@ def reported_run(row, metrics: pd.DataFrame, place: Place, issued: Issued) -> Ru
     return Run(
         **of_case(row),
         hosts=hosts_of(row),
-        kernel_version="",
-        git_revision="",
-        log=None,
-        sha256_recorded="",
-        sha256_now=None,
-        score=None,
         measurements=hashlib.sha256(measured.encode()).hexdigest(),
         refusals=(*(() if reported else (without_value,)), *unbound_session(place, issued)),
         reported=reported,
