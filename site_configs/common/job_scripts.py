@@ -3,6 +3,7 @@
 starts nothing; it does not compare limits, QOS of a partition and generic resources (slurm_check.py does)."""
 
 import re
+import subprocess
 from pathlib import Path
 
 from coffeecup.reframe_checks.batch import minutes
@@ -71,7 +72,17 @@ def of_sbatch(full_name, scripts):
     """The first job script that sbatch refuses for each reason."""
     reasons = {}
     for case, script in scripts:
-        if reason := slurm.refusal(script.name, folder=script.parent):
+        try:
+            reason = slurm.refusal(script.name, folder=script.parent)
+        except subprocess.TimeoutExpired:
+            yield (
+                "refused",
+                f"{case} on {full_name}",
+                f"sbatch --test-only does not answer within {slurm.SECONDS} s",
+                "check whether slurmctld is running: sinfo",
+            )
+            break
+        if reason:
             reasons.setdefault(reason, []).append(case)
     for reason, refused in reasons.items():
         yield (

@@ -3,6 +3,7 @@
 cores at most: what a check needs of a file system grows with the fourth power of the processes."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -237,6 +238,19 @@ def test_schedulers_whose_job_scripts_cannot_be_tried_are_named():
         patched.setattr(job_scripts.slurm, "partition_of", lambda partition: (None, None))
         [(level, place, what)] = job_scripts.findings(site, "made", [])
     assert (level, place) == ("note", "partition made:a") and "not tried: lsf has no command" in what
+
+
+def test_a_scheduler_that_does_not_answer_is_a_problem_and_no_others_are_asked(tmp_path, monkeypatch):
+    """sbatch waits for a controller that is down."""
+    (tmp_path / "sbatch").write_text('#!/bin/sh\ntouch "asked-$2"\nexec sleep 60\n')
+    (tmp_path / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(job_scripts.slurm, "SECONDS", 0.5)
+    scripts = [(case, tmp_path / f"{case}.sh") for case in ("first", "second")]
+    [(level, place, what, remedy)] = job_scripts.of_sbatch("made:p", scripts)
+    assert (level, place) == ("refused", "first on made:p")
+    assert "does not answer within" in what and "sinfo" in remedy
+    assert [path.name for path in tmp_path.glob("asked-*")] == ["asked-first.sh"]
 
 
 def test_another_machine_is_not_looked_at_and_the_check_says_so(tree):
