@@ -129,13 +129,6 @@ static void load_method(struct workload *workload, const struct group *group, co
                     why_no_method);
 }
 
-static void load_methods(struct workload *workload, const struct group *group, int k)
-{
-    const struct values *values = &group->values[k];
-    for (int i = 0; i < values->count; i++)
-        load_method(workload, group, &group->benchmark->keys[k], values->text[i], values->line);
-}
-
 static const struct priomark_key *find_key(const struct priomark_key *keys, const char *name)
 {
     for (const struct priomark_key *key = keys; key->name; key++)
@@ -170,13 +163,14 @@ static void read_group(struct workload *workload, struct group *group, const con
     }
     for (int k = 0; k < keys; k++) {
         const struct priomark_key *key = &group->benchmark->keys[k];
-        if (group->values[k].line == 0)
-            values_standard(key, &group->values[k], workload->path);
-        if (group->values[k].count == 0 && !key->standard && key->kind != PRIOMARK_TEXT)
+        struct values *values = &group->values[k];
+        if (values->line == 0)
+            values_standard(key, values, workload->path);
+        if (values->count == 0 && !key->standard && key->kind != PRIOMARK_TEXT)
             refuse_line(workload->path, group->line, "%s requires the key '%s': %s", group->benchmark->name, key->name,
                         key->help);
-        if (key->kind == PRIOMARK_METHODS)
-            load_methods(workload, group, k);
+        for (int i = 0; key->kind == PRIOMARK_METHODS && i < values->count; i++)
+            load_method(workload, group, key, values->text[i], values->line);
     }
 }
 
