@@ -197,11 +197,8 @@ static void begin_trace(void)
     line_text(&line, "start");
     line_number(&line, now.tv_sec * 1000000000LL + now.tv_nsec);
     line_end(&line);
-    if (!sees_streams) {
-        line_begin(&line, 0);
-        line_text(&line, "unseen streams");
-        line_end(&line);
-    }
+    if (!sees_streams)
+        call_unseen("streams", NULL);
 }
 
 static void after_fork(void)
