@@ -90,12 +90,8 @@ class FatTree:
         return found
 
     def longest(self, source: np.ndarray, target: np.ndarray) -> int:
-        crossed = [
-            bool(((source // below) != (target // below)).any())
-            for level in range(len(self.children))
-            for below in [math.prod(self.children[:level])]
-        ]
-        return 2 * sum(crossed)
+        below = (math.prod(self.children[:level]) for level in range(len(self.children)))
+        return 2 * sum(bool((source // each != target // each).any()) for each in below)
 
 
 @dataclass(frozen=True)
