@@ -9,13 +9,13 @@ Sources of the facts, in the repository ARCHER2-HPC/archer2-docs (https://docs.a
 
     [hardware]   docs/user-guide/hardware.md: 5860 nodes of 128 cores; 256 GB, of 584 nodes 512 GB
     [scheduler]  docs/user-guide/scheduler.md: partitions, QoS with their limits, nodes always exclusive with all of
-    their memory, srun
-                 with --distribution=block:block --hint=nomultithread, and its first example of a job script
+                 their memory, srun with --distribution=block:block --hint=nomultithread, and its first example of a
+                 job script
     [data]       docs/user-guide/data.md: compute nodes see the work file systems and the solid state (NVMe) one, not
-    the home file systems; both Lustre. Projects have access to the solid state one on request only: without it, choose
-    with -P b_eff_io.file_system=work
-    [energy]     docs/user-guide/energy.md: jobs run at 2.0 GHz by default; 2250000 enables turbo boost, too;
-    only the option of srun is reliable
+                 the home file systems; both Lustre. Projects have access to the solid state one on request only:
+                 without it, choose with -P b_eff_io.file_system=work
+    [energy]     docs/user-guide/energy.md: jobs run at 2.0 GHz by default; 2250000 enables turbo boost, too; only the
+                 option of srun is reliable
     [end]        docs/end-of-service-2026/index.md
 
 Uncertain, check before the first run: whether the default PrgEnv is the one that you want to measure.

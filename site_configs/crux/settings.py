@@ -9,15 +9,14 @@ Sources of the facts, in the repository argonne-lcf/user-guides (https://docs.al
 
     [machine]    docs/crux/index.md: 256 nodes with two EPYC 7742, 128 cores, 256 GB
     [queues]     docs/crux/queueing-and-running-jobs/running-jobs.md: debug 1 to 8 nodes and 2 hours, workq-route 1 to
-    184 nodes and 24 hours, which feeds workq with 10 running jobs of a project; mpiexec with -n, --ppn, --cpu-bind
-    depth and --depth; select=N:system=crux
+                 184 nodes and 24 hours, which feeds workq with 10 running jobs of a project; mpiexec with -n, --ppn,
+                 --cpu-bind depth and --depth; select=N:system=crux
     [pbs]        docs/running-jobs/index.md: -A, walltime and filesystems are mandatory; place=scatter; nodes are
-    force_exclhost, so
-                 nobody else is on them; -k doe
+                 force_exclhost, so nobody else is on them; -k doe
     [compiling]  docs/crux/compiling-and-linking/compiling-and-linking-overview.md: cc of PrgEnv-cray; builds on compute
-    nodes are preferred
+                 nodes are preferred
     [data]       docs/data-management/data-transfer/using-globus.md and filesystem-and-storage/index.md: Lustre under
-    /eagle/<project>
+                 /eagle/<project>
     [login]      docs/crux/getting-started.md: crux-login-01 and crux-login-02
 
 Uncertain, check before the first run: the directory /eagle/<project>/<user>, which you may have to create.

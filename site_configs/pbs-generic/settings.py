@@ -5,8 +5,7 @@ it finds.
 Sources of the facts: none, they describe a made-up cluster of 16 nodes. Commands that print yours:
 
     queues and their limits      qstat -Qf
-    nodes, cores, memory         pbsnodes -av                            (resources_available.ncpus may count hardware
-    threads)
+    nodes, cores, memory         pbsnodes -av (resources_available.ncpus may count hardware threads)
     file systems                 df --type=lustre --type=gpfs --type=beegfs --type=nfs4
 
 ReFrame requests whole nodes from PBS by `ncpus` and `mpiprocs`. It has no option for exclusive nodes there, so `place`

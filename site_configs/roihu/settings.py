@@ -8,17 +8,17 @@ alone.
 Sources of the facts, in the repository CSCfi/csc-user-guide (https://docs.csc.fi), August 2026:
 
     [system]      docs/computing/systems-roihu.md: 414 nodes M of 2 x 192 cores and 768 GiB; two Lustre file systems,
-    Scratch and Home
+                  Scratch and Home
     [partitions]  docs/computing/running/batch-job-partitions.md: test 1 to 2 nodes and 15 minutes, medium 1 to 6 nodes
-    and 36 hours, large
-                  6 to 60 nodes and 36 hours, 744 GiB for jobs; medium and large give full nodes only
+                  and 36 hours, large 6 to 60 nodes and 36 hours, 744 GiB for jobs; medium and large give full nodes
+                  only
     [scripts]     docs/computing/running/creating-job-scripts-roihu.md and example-job-scripts-roihu.md: --account is
-    mandatory; full nodes
-                  with --nodes, --ntasks-per-node=384 --cpus-per-task=1 and --hint=nomultithread; srun, not mpirun
+                  mandatory; full nodes with --nodes, --ntasks-per-node=384 --cpus-per-task=1 and --hint=nomultithread;
+                  srun, not mpirun
     [compiling]   docs/computing/compiling-roihu.md: Open MPI and GNU compilers are loaded by default; build on the CPU
-    login nodes
+                  login nodes
     [disk]        docs/computing/roihu-disk.md: /scratch/<project>, in it a directory of your own, $USER; by default a
-    project has 250 GiB and 500 000 files there, less than the largest runs of I/O checks write
+                  project has 250 GiB and 500 000 files there, less than the largest runs of I/O checks write
     [login]       docs/computing/connecting/index.md: roihu-cpu-login1 to roihu-cpu-login4
 """
 

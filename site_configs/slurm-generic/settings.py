@@ -4,12 +4,9 @@ machine.
 
 Sources of the facts: none, they describe a made-up cluster of 16 nodes. Commands that print yours:
 
-    nodes, cores, time limit     sinfo --format='%P %D %c %X %Y %l'      (%X sockets of %Y cores; %c counts hardware
-    threads)
-    accounting                   sacct                                   (scheduler `slurm` where it answers, else
-    `squeue`)
-    what srun can start          srun --mpi=list                         (launcher `srun` where your MPI is there, else
-    `mpirun`)
+    nodes, cores, time limit     sinfo --format='%P %D %c %X %Y %l' (%X sockets of %Y cores; %c counts hardware threads)
+    accounting                   sacct (scheduler `slurm` where it answers, else `squeue`)
+    what srun can start          srun --mpi=list (launcher `srun` where your MPI is there, else `mpirun`)
     file systems                 df --type=lustre --type=gpfs --type=beegfs --type=nfs4
     licences of file systems     scontrol show licenses
 """
@@ -34,9 +31,9 @@ site_configuration = configuration(
                     "launcher": "srun",
                     "access": [
                         "--partition=compute",
-                        "--mem=0",
+                        "--mem=0",  # all memory of the nodes
                         *charged_to("--account={}"),
-                    ],  # all memory of the nodes
+                    ],
                     "environs": ["mpi"],
                     "max_jobs": 8,
                     "env_vars": [["OMP_NUM_THREADS", "1"]],
