@@ -246,9 +246,9 @@ static void run_lanes(struct replay_state *state)
 
 /* --- processes ---------------------------------------------------------------------------------------------------- */
 
-#if HAVE_MPI
 enum { TURN_TAG = 17, POLL_NANOSECONDS = 50000 };
 
+#if HAVE_MPI
 /* Without using the processor, which those that run may need. */
 static void wait_for_turn(const struct turns *turns)
 {
@@ -264,23 +264,18 @@ static void wait_for_turn(const struct turns *turns)
         }
     }
 }
+#else
+static void wait_for_turn(const struct turns *turns)
+{
+    (void)turns;
+}
+#endif
 
 static void give_turn(const struct turns *turns)
 {
     for (int i = 0; i < turns->after_count; i++)
         MPI_CHECK(MPI_Send(NULL, 0, MPI_BYTE, turns->after[i], TURN_TAG, MPI_COMM_WORLD));
 }
-#else
-static void wait_for_turn(const struct turns *turns)
-{
-    (void)turns;
-}
-
-static void give_turn(const struct turns *turns)
-{
-    (void)turns;
-}
-#endif
 
 /* Synchronises written files that the program did not synchronise itself. */
 static double synchronise_all(const struct replay *replay)
