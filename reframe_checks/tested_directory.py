@@ -46,9 +46,8 @@ class TestedDirectory(rfm.RegressionTestPlugin):
 
     file_system = parameter(file_systems_here(), type=str)
     directory = variable(str, value="", loggable=True)
-    least_bytes = variable(
-        int, value=0, loggable=True
-    )  # what the run needs there, as far as that is known before it starts
+    # What the run needs there, as far as that is known before it starts.
+    least_bytes = variable(int, value=0, loggable=True)
     reference_index = ["$partition", "file_system", "num_processes"]
     needs_directory = True
 

@@ -142,6 +142,7 @@ class Extra(_Word):
     )
 
 
+# Of a system: what is known about its partitions beyond their configuration, under ReFrame's own keys.
 OVERLAY = {
     "type": "object",
     "required": ["partitions"],
@@ -164,7 +165,7 @@ OVERLAY = {
         }
     },
     "additionalProperties": False,
-}  # of a system: what is known about its partitions beyond their configuration, under ReFrame's own keys
+}
 
 
 def schema_error(schema, value):

@@ -17,9 +17,8 @@ from coffeecup.reframe_checks.vocabulary import STAGE, Feature
 from . import job_scripts, machine
 from .frame import OUTPUT
 
-SKIPPED = re.compile(
-    r"^\[ +SKIP \] \( *\d+/\d+\) (.*) /\w+ @(\S+?)\+\S+ \[(.*)\]$", re.MULTILINE
-)  # case, partition, reason
+# Case, partition, reason.
+SKIPPED = re.compile(r"^\[ +SKIP \] \( *\d+/\d+\) (.*) /\w+ @(\S+?)\+\S+ \[(.*)\]$", re.MULTILINE)
 
 
 def dry_run(site, system, folder, *options):

@@ -33,10 +33,8 @@ OVERCOMMITTING = [
     ["PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"],
 ]
 
-_CONFIRMED = [
-    "--repeat=3",
-    "--max-retries=2",
-]  # what is outside its references is run again before it counts: docs/history.md
+# What is outside its references is run again before it counts: docs/history.md.
+_CONFIRMED = ["--repeat=3", "--max-retries=2"]
 
 # ReFrame options for each purpose. Sizes are chosen by the tags of reframe_checks/sizes.py.
 MODES = {
