@@ -25,8 +25,9 @@ ROLES = {
     "qualifications": ("breaches", "qualifications"),
     # figures(log, table) -> list[Figure]; over_sizes(scores) -> Figure
     "figures": ("figures", "over_sizes"),
-    # section(log, table, score) -> dict: the names that section.html.j2 uses; score is None for a log without one
-    "section": ("section",),
+    # heading(log) -> str; plan(log) -> list of a name and its value each: what every log has
+    # section(log, table, score) -> dict: the names that score.html.j2 and section.html.j2 use, for a log with a score
+    "section": ("heading", "plan", "section"),
 }
 
 

@@ -64,12 +64,14 @@ def item(path: Path, designs: Designs) -> Item:
     if table is None:
         table = part(log.benchmark, "reduction").measurement_table([log])
     examined = result.nodes if isinstance(result, Score | UnscoredError) else None
+    own = part(log.benchmark, "section")
+    of_score = own.section(log, table, result) if isinstance(result, Score) else {}
     return Item(
         path,
         result,
         log.brief(),
         list(part(log.benchmark, "figures").figures(log, table)),
-        part(log.benchmark, "section").section(log, table, result if isinstance(result, Score) else None),
+        {"heading": own.heading(log), "plan": own.plan(log)} | of_score,
         node_figures.figure(examined) if examined and len(examined.named) else None,
         designs.comparisons(log, result) if isinstance(result, Score) else [],
     )

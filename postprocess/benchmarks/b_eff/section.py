@@ -47,19 +47,13 @@ TABLE_1 = (
 )
 
 
-def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
-    """The values of section.html.j2; without a score only those that every log has."""
-    shown = {
-        "heading": f"b_eff on {counted(log.run.ranks, 'process')}, {counted(len(log.run.hosts), 'host')}",
-        "plan": plan(log),
-    }
-    if score is None:
-        return shown
+def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
+    """The values of section.html.j2."""
     split = [(view, table[table["view"] == view.suffix], values_in(score, view.suffix)) for view in views(log)]
     best = [(view, reduction.best_bandwidth(rows)) for view, rows, _ in split]
     parts = [values for door in doors().values() if (values := door.section(log, score, LABELS))]
     published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")
-    return shown | {
+    return {
         "sentences": [*(text for view, _, values in split for text in sentences(view, values)), *balance(log)],
         "flawless": ", had the cores to itself, stayed in its time budget, and every byte received was checked",
         "labels": LABELS | {name: label for part in parts for name, label in part.get("labels", {}).items()},
@@ -175,6 +169,11 @@ def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
         for pattern in log.plan.patterns
         if pattern.name in mean.index
     ]
+
+
+def heading(log: Log[PlannedLoops]) -> str:
+    """The title of the section."""
+    return f"{log.benchmark} on {counted(log.run.ranks, 'process')}, {counted(len(log.run.hosts), 'host')}"
 
 
 def plan(log: Log[PlannedLoops]) -> list[tuple[str, str]]:

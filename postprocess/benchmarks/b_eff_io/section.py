@@ -48,18 +48,10 @@ PUBLISHED = {
 }
 
 
-def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
-    """The values of section.html.j2; without a score only those that every log has."""
-    sizes = ", ".join(map(str, log.plan.partitions))
-    shown = {
-        "heading": f"{door.title(log) or 'b_eff_io'} by {sizes} process{'es' * (sizes != '1')}, "
-        f"{log.run.filesystem.type if log.run.filesystem else ''}".rstrip(", "),
-        "plan": plan(log),
-    }
-    if score is None:
-        return shown
+def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
+    """The values of section.html.j2."""
     values = {name: metric.value for name, metric in score.metrics.items()}
-    return shown | {
+    return {
         "sentences": door.sentences(log, score) or sentences(log, score, values),
         "flawless": ", and accessed enough data to defeat the caches",
         "labels": LABELS,
@@ -179,7 +171,14 @@ def of_component(log: Log) -> str:
     return "; ".join(components) or "not reported"
 
 
+def heading(log: Log[Plan]) -> str:
+    """The title of the section."""
+    sizes, system = ", ".join(map(str, log.plan.partitions)), log.run.filesystem.type if log.run.filesystem else ""
+    return f"{door.title(log) or 'b_eff_io'} by {sizes} process{'es' * (sizes != '1')}, {system}".rstrip(", ")
+
+
 def plan(log: Log[Plan]) -> list[tuple[str, str]]:
+    """Facts about the run for the report: name and text."""
     plan = log.plan
     given = {name: value for record in log.all(PatternType)[:1] for name, value in record.hints.items()}
     return [

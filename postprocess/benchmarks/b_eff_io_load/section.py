@@ -27,21 +27,13 @@ FACTORS = {
 NAMES = {f"{method}_{name}_by": f"{WORDS[method]}, {label}" for method in METHODS for name, label in FACTORS.items()}
 
 
-def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
-    """The values of section.html.j2; without a score only those that every log has."""
+def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
+    """The values of section.html.j2."""
     run, load = log.run, log.plan.load
-    shown = {
-        "heading": f"b_eff_io_load on {counted(run.ranks, 'process')}, {counted(len(run.hosts), 'host')}",
-        "plan": plan(log),
-    }
-    if score is None:
-        return shown
     patterns = "; ".join(f"{p.type} with {size(p.call_bytes or 0)} a call" for p in log.plan.patterns)
-    return shown | {
+    return {
         "load": of_impacts(score, load.kinds, NAMES),
-        "measured": "pattern",
         "labels": labels_under_load(LOADS, NAMES),
-        "flawless": "",
         "sentences": [
             f"{of_generators(run, load, score, kind)} Bandwidth of {counted(len(load.victims), 'node')} without "
             "load, divided by that with load: "
@@ -55,7 +47,13 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     }
 
 
+def heading(log: Log[Plan]) -> str:
+    """The title of the section."""
+    return f"{log.benchmark} on {counted(log.run.ranks, 'process')}, {counted(len(log.run.hosts), 'host')}"
+
+
 def plan(log: Log[Plan]) -> list[tuple[str, str]]:
+    """Facts about the run for the report: name and text."""
     return [
         ("Scheduled time", f"{seconds(log.plan.scheduled_seconds)} for the run"),
         ("MPI-I/O", of_component(log)),

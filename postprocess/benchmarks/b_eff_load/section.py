@@ -3,7 +3,7 @@
 
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.b_eff.section import plan
+from coffeecup.postprocess.benchmarks.b_eff import section as of_loops
 from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, LOADS, Plan, PlannedLoad
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions
 from coffeecup.postprocess.benchmarks.load_section import (
@@ -27,21 +27,16 @@ NAMES = {
 }
 
 
-def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
-    """The values of section.html.j2; without a score only those that every log has."""
+heading = of_loops.heading
+plan = of_loops.plan
+
+
+def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
+    """The values of section.html.j2."""
     load, run = log.plan.load, log.run
-    shown = {
-        "heading": f"b_eff_load on {counted(run.ranks, 'process')}, {counted(len(run.hosts), 'host')}",
-        "plan": plan(log),
-    }
-    if score is None:
-        return shown
-    return shown | {
+    return {
         "load": of_impacts(score, load.kinds, NAMES),
-        "measured": "pattern",
         "labels": labels_under_load(LOADS, NAMES),
-        "flawless": "",
-        "groups": {},
         "sentences": [
             f"{of_generators(run, load, score, kind)} b_eff of {counted(len(load.victims), 'node')} without load, "
             f"divided by that with load: {in_words(score, 'b_eff_impact', kind)}."

@@ -41,16 +41,10 @@ LABELS = {
 }
 
 
-def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
-    """The values of section.html.j2; without a score only those that every log has."""
-    shown = {
-        "heading": f"FTIO on {counted(log.run.ranks, 'process')}, i = {log.plan.input_parameter}",
-        "plan": plan(log),
-    }
-    if score is None:
-        return shown
+def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
+    """The values of section.html.j2."""
     values = {name: metric.value for name, metric in score.metrics.items()}
-    return shown | {
+    return {
         "sentences": sentences(log, values),
         "flawless": ", had the cores to itself, and worked on more data than fit into memory",
         "labels": LABELS,
@@ -108,6 +102,11 @@ def phases(table: pd.DataFrame) -> list[dict]:
         if (stage, activity) in by_phase.index
         for row in [cast(pd.Series, by_phase.loc[(stage, activity)])]
     ]
+
+
+def heading(log: Log[Plan]) -> str:
+    """The title of the section."""
+    return f"FTIO on {counted(log.run.ranks, 'process')}, i = {log.plan.input_parameter}"
 
 
 def plan(log: Log[Plan]) -> list[tuple[str, str]]:

@@ -38,19 +38,11 @@ LABELS = {
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
-def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
-    """The values of section.html.j2; without a score only those that every log has."""
-    system = log.run.filesystem.type if log.run.filesystem else ""
-    shown = {
-        "heading": f"PRIOMark by {counted(log.run.ranks, 'process')}, {log.plan.workload}, {system}".rstrip(", "),
-        "plan": plan(log),
-    }
-    if score is None:
-        return shown
+def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
+    """The values of section.html.j2."""
     cases = reduction.case_table(table)
-    return shown | {
+    return {
         "sentences": sentences(log, score, cases),
-        "flawless": "",
         "labels": LABELS
         | {
             f"{entry.name}_{entry.figure}": f"{entry.name}: {entry.figure} of a loaded interface"
@@ -141,6 +133,12 @@ def case_rows(log: Log[Plan], cases: pd.DataFrame) -> list[dict]:
         for case in each_row(cases)
         for operation in [name for name in ("read", "write") if (case.case, name) in found] or [None]
     ]
+
+
+def heading(log: Log[Plan]) -> str:
+    """The title of the section."""
+    system = log.run.filesystem.type if log.run.filesystem else ""
+    return f"PRIOMark by {counted(log.run.ranks, 'process')}, {log.plan.workload}, {system}".rstrip(", ")
 
 
 def plan(log: Log[Plan]) -> list[tuple[str, str]]:
