@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import isnan, nan
 
 from coffeecup.postprocess.benchmarks.load_metrics import ENDS
-from coffeecup.postprocess.benchmarks.load_records import PlannedVictims
 from coffeecup.postprocess.benchmarks.score import Score
-from coffeecup.postprocess.logs.records import Run
+from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits
 
 WHERE = ("", ", lower end of the interval", ", upper end of the interval")
@@ -25,21 +24,31 @@ def labels_under_load(loads: Sequence[str], names: Mapping[str, str]) -> dict[st
     return impacts | {f"load_bandwidth_{kind}": f"bandwidth of the load, {kind}" for kind in loads}
 
 
-def of_impacts(score: Score, kinds: Sequence[str], names: Mapping[str, str]) -> list[dict]:
-    """A row per kind of load and factor, with its interval."""
-    return [
-        {"kind": kind, "label": label, "values": with_ends(score, f"{name}_{kind}")}
-        for kind in kinds
-        for name, label in names.items()
-    ]
-
-
-def of_generators(run: Run, load: PlannedVictims, score: Score, kind: str) -> str:
-    """Which load the other nodes generated, in MByte/s."""
-    return (
-        f"The other {counted(len(run.hosts) - len(load.victims), 'node')} generated {kind} load of "
-        f"{digits(score.metrics[f'load_bandwidth_{kind}'].value, NARROW_SPACE)} MByte/s."
+def of_load(
+    log: Log, score: Score, names: Mapping[str, str], what: str, impacts: Mapping[str, str], more: Sequence[str]
+) -> dict:
+    """The names that the template uses. `names` has a label for each impact, `impacts` in words that of each kind of
+    load on what was measured, `what`; `more` are sentences on the load and on the factors."""
+    hosts, load = log.run.hosts, log.plan.load
+    victims, others = (counted(count, "node") for count in (len(load.victims), len(hosts) - len(load.victims)))
+    measured = (
+        f"{victims} of {len(hosts)} with {counted(load.victim_processes, 'process')} were "
+        f"measured: {', '.join(hosts[node].name for node in load.victims)}."
     )
+    return {
+        "load": [
+            {"kind": kind, "label": label, "values": with_ends(score, f"{name}_{kind}")}
+            for kind in load.kinds
+            for name, label in names.items()
+        ],
+        "sentences": [
+            f"The other {others} generated {kind} load of "
+            f"{digits(score.metrics[f'load_bandwidth_{kind}'].value, NARROW_SPACE)} MByte/s. {what} of {victims} "
+            f"without load, divided by that with load: {impact}."
+            for kind, impact in impacts.items()
+        ],
+        "victims": " ".join([measured, *more]),
+    }
 
 
 def with_ends(score: Score, name: str) -> list[float]:
@@ -52,12 +61,3 @@ def in_words(score: Score, name: str, kind: str) -> str:
     factor, low, high = with_ends(score, f"{name}_{kind}")
     ends = "too few units for an interval" if isnan(low) else f"95 % interval {digits(low)} to {digits(high)}"
     return f"{digits(factor)} ({ends})"
-
-
-def of_victims(run: Run, load: PlannedVictims) -> str:
-    """Which nodes were measured."""
-    victims = len(load.victims)
-    return (
-        f"{counted(victims, 'node')} of {len(run.hosts)} with {counted(load.victim_processes, 'process')} were "
-        f"measured: {', '.join(run.hosts[node].name for node in load.victims)}."
-    )

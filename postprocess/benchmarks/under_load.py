@@ -2,7 +2,7 @@
 """What reductions of runs under load have in common: factors of several units with their intervals, and the
 bandwidth of the load. Pure functions."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from coffeecup.postprocess.benchmarks.load_metrics import ENDS
 from coffeecup.postprocess.benchmarks.load_records import LoadRecord, PlannedVictims
 from coffeecup.postprocess.logs.histograms import Histogram
 from coffeecup.postprocess.logs.percentiles import percentile
+from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
 from coffeecup.postprocess.statistics.medians import CONFIDENCE, interval
 
@@ -32,22 +33,22 @@ def of_units(factors: pd.Series) -> Interval:
     return (float(np.median(values)), *ends)
 
 
-def metrics_of(
-    load: PlannedVictims, impacts: Callable[[str], dict[str, Interval]], bandwidth_of: Callable[[str], float]
-) -> dict[str, float]:
-    """The metrics of a run: of each kind of load, every impact with the ends of its interval, and the bandwidth."""
-    values = {}
-    for kind in load.kinds:
-        for name, found in impacts(kind).items():
-            values |= {f"{name}_{kind}{end}": value for end, value in zip(ENDS, found)}
-        values[f"load_bandwidth_{kind}"] = bandwidth_of(kind)
-    return values
-
-
-def metric_table(benchmark: Benchmark, by_log: dict[int, dict[str, float]]) -> pd.DataFrame:
-    """A row per log, a column per metric; NaN of loads that a log lacks."""
-    found = pd.DataFrame.from_dict(by_log, orient="index")
-    return found[[name for name in benchmark.units if name in found]]
+def metrics(
+    benchmark: Benchmark,
+    logs: Mapping[int, Log],
+    impacts: Callable[[Log, str], dict[str, Interval]],
+    load_bandwidth: Callable[[Log, str], float],
+) -> pd.DataFrame:
+    """A row per log: of each kind of load, every impact with the ends of its interval, and the bandwidth; NaN of loads
+    that a log lacks."""
+    values: dict[int, dict[str, float]] = {number: {} for number in logs}
+    for number, log in logs.items():
+        for kind in log.plan.load.kinds:
+            for name, found in impacts(log, kind).items():
+                values[number] |= {f"{name}_{kind}{end}": value for end, value in zip(ENDS, found)}
+            values[number][f"load_bandwidth_{kind}"] = load_bandwidth(log, kind)
+    table = pd.DataFrame.from_dict(values, orient="index")
+    return table[[name for name in benchmark.units if name in table]]
 
 
 def phase_of(load: PlannedVictims, kind: str) -> int:

@@ -8,13 +8,7 @@ from coffeecup.postprocess.benchmarks.b_eff_io.section import of_check, of_compo
 from coffeecup.postprocess.benchmarks.b_eff_io_load.figures import WORDS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
 from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import repetitions
-from coffeecup.postprocess.benchmarks.load_section import (
-    in_words,
-    labels_under_load,
-    of_generators,
-    of_impacts,
-    of_victims,
-)
+from coffeecup.postprocess.benchmarks.load_section import in_words, labels_under_load, of_load
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, seconds, size
@@ -29,22 +23,20 @@ NAMES = {f"{method}_{name}_by": f"{WORDS[method]}, {label}" for method in METHOD
 
 def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
     """The values of section.html.j2."""
-    run, load = log.run, log.plan.load
-    patterns = "; ".join(f"{p.type} with {size(p.call_bytes or 0)} a call" for p in log.plan.patterns)
-    return {
-        "load": of_impacts(score, load.kinds, NAMES),
-        "labels": labels_under_load(LOADS, NAMES),
-        "sentences": [
-            f"{of_generators(run, load, score, kind)} Bandwidth of {counted(len(load.victims), 'node')} without "
-            "load, divided by that with load: "
-            + ", ".join(f"{WORDS[method]} {in_words(score, f'{method}_impact_by', kind)}" for method in METHODS)
-            + "."
-            for kind in load.kinds
-        ],
-        "victims": f"{of_victims(run, load)} Each process of the load accesses a file of {size(load.file_bytes or 0)}. "
-        f"The factors are medians over {counted(len(repetitions(log)), 'repetition')} of "
-        f"{counted(len(log.plan.patterns), 'pattern')}: {patterns}.",
+    plan, load = log.plan, log.plan.load
+    impacts = {
+        kind: ", ".join(f"{WORDS[method]} {in_words(score, f'{method}_impact_by', kind)}" for method in METHODS)
+        for kind in load.kinds
     }
+    files = f"Each process of the load accesses a file of {size(load.file_bytes or 0)}."
+    factors = (
+        f"The factors are medians over {counted(len(repetitions(log)), 'repetition')} of "
+        f"{counted(len(plan.patterns), 'pattern')}: "
+        + "; ".join(f"{pattern.type} with {size(pattern.call_bytes or 0)} a call" for pattern in plan.patterns)
+        + "."
+    )
+    labels = {"labels": labels_under_load(LOADS, NAMES)}
+    return of_load(log, score, NAMES, "Bandwidth", impacts, [files, factors]) | labels
 
 
 def heading(log: Log[Plan]) -> str:

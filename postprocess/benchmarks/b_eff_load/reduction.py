@@ -6,7 +6,6 @@ around it, on the same nodes. docs/b_eff_load.md defines the factors.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -141,13 +140,9 @@ def load_bandwidth(log: Log[Plan], kind: str) -> float:
     return bandwidth((record, moved_by_load(record)) for record in log.all(Load) if record.load == kind)
 
 
-def metrics_of(log: Log[Plan]) -> dict[str, float]:
-    return under_load.metrics_of(log.plan.load, partial(impacts, log), partial(load_bandwidth, log))
-
-
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN of loads that a log lacks."""
-    return under_load.metric_table(BENCHMARK, {number: metrics_of(logs[number]) for number in table["log"].unique()})
+    return under_load.metrics(BENCHMARK, {n: logs[n] for n in table["log"].unique()}, impacts, load_bandwidth)
 
 
 def moved_bytes(log: Log[Plan]) -> int:

@@ -6,13 +6,7 @@ import pandas as pd
 from coffeecup.postprocess.benchmarks.b_eff import section as of_loops
 from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, LOADS, Plan, PlannedLoad
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions
-from coffeecup.postprocess.benchmarks.load_section import (
-    in_words,
-    labels_under_load,
-    of_generators,
-    of_impacts,
-    of_victims,
-)
+from coffeecup.postprocess.benchmarks.load_section import in_words, labels_under_load, of_load
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, size
@@ -33,19 +27,14 @@ plan = of_loops.plan
 
 def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
     """The values of section.html.j2."""
-    load, run = log.plan.load, log.run
-    return {
-        "load": of_impacts(score, load.kinds, NAMES),
-        "labels": labels_under_load(LOADS, NAMES),
-        "sentences": [
-            f"{of_generators(run, load, score, kind)} b_eff of {counted(len(load.victims), 'node')} without load, "
-            f"divided by that with load: {in_words(score, 'b_eff_impact', kind)}."
-            for kind in load.kinds
-        ],
-        "victims": f"{of_victims(run, load)} {means(load)} "
+    load = log.plan.load
+    impacts = {kind: in_words(score, "b_eff_impact", kind) for kind in load.kinds}
+    factors = (
         f"The factors are those of {counted(len(complete_repetitions(log)), 'repetition')} of "
-        f"{counted(len(log.plan.patterns), 'pattern')}.",
-    }
+        f"{counted(len(log.plan.patterns), 'pattern')}."
+    )
+    labels = {"labels": labels_under_load(LOADS, NAMES)}
+    return of_load(log, score, NAMES, "b_eff", impacts, [means(load), factors]) | labels
 
 
 def means(load: PlannedLoad) -> str:

@@ -152,7 +152,7 @@ LOADS = [
 def test_bandwidth_of_the_load_is_what_it_received_or_wrote_and_read():
     log = made(LOADS)
     assert [reduction.load_bandwidth(log, kind) for kind in ("incast", "io", "broadcast")] == [2.0, 3.0, 9.0]
-    metrics = reduction.metrics_of(made([LOADS[0], LOADS[4]], LOOPS))
+    metrics = reduction.metrics([made([LOADS[0], LOADS[4]], LOOPS)], pd.DataFrame({"log": [0]})).loc[0]
     assert (metrics["load_bandwidth_incast"], metrics["load_bandwidth_alltoall"]) == (1.5, 9.0)
     assert metrics["b_eff_at_l_max_impact_alltoall"] == pytest.approx(sqrt(3 * 4))
     assert metrics["latency_impact_99_incast"] == (8 + 1) / 2, "the median of the units"
