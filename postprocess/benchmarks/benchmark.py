@@ -41,11 +41,13 @@ class Form(StrEnum):
 
 @dataclass(frozen=True)
 class MetricKind:
-    """A metric of a benchmark's scores. An optional one is missing from some valid runs."""
+    """A metric of a benchmark's scores. `label` is its name in reports. An optional one is missing from some valid
+    runs."""
 
     name: str
     unit: str
     better: Better
+    label: str = ""
     optional: bool = False
 
     def __post_init__(self):
@@ -63,10 +65,14 @@ class MetricKind:
 
 # Of every benchmark, if the nodes count the energy that they use (logs/energy.py).
 ENERGY = (
-    MetricKind("energy", "J", Better.LOWER, optional=True),
-    MetricKind("energy_per_gbyte", "J/GByte", Better.LOWER, optional=True),
-    MetricKind("power", "W", Better.NEITHER, optional=True),
-    MetricKind("idle_power", "W", Better.LOWER, optional=True),
+    MetricKind("energy", "J", Better.LOWER, "energy of all nodes, from opening the log to its end", optional=True),
+    MetricKind(
+        "energy_per_gbyte", "J/GByte", Better.LOWER, "… divided by the bytes that were transferred", optional=True
+    ),
+    MetricKind("power", "W", Better.NEITHER, "… divided by the time", optional=True),
+    MetricKind(
+        "idle_power", "W", Better.LOWER, "power of all nodes before the run, while all processes slept", optional=True
+    ),
 )
 
 
@@ -105,12 +111,13 @@ class Functions:
 class Benchmark:
     """`package` is the folder's module name. The first metric is the headline. `variants` are metrics that only
     runs with certain options have, beside or instead of `metrics`. `suffixed_metrics` describes metrics that begin with
-    a name which the log states, and so cannot be listed, by the end of their names. `rules` states in a few words what
-    is wrong with a run that breaks a rule of the paper, by the key of its qualification. `system_metric` is the value
-    of a system, if it is the largest first metric of all sizes (history.systems). `cache_affected` are the keys of the
-    qualifications which state that a cache took part in the result. `forms` are the values of its check's variables, by
-    form. `uses` are the benchmarks on whose parts it is built, in each layer: never one that is built on it.
-    `has_official` states whether its paper defines official runs."""
+    a name which the log states, and so cannot be listed, by the end of their names; the label follows the name.
+    `predicted` are those that predictions have and no score. `rules` states in a few words what is wrong with a run
+    that breaks a rule of the paper, by the key of its qualification. `system_metric` is the value of a system, if it is
+    the largest first metric of all sizes (history.systems). `cache_affected` are the keys of the qualifications which
+    state that a cache took part in the result. `forms` are the values of its check's variables, by form. `uses` are the
+    benchmarks on whose parts it is built, in each layer: never one that is built on it. `has_official` states whether
+    its paper defines official runs."""
 
     package: str
     title: str
@@ -124,6 +131,7 @@ class Benchmark:
     forms: Mapping[Form, Mapping[str, str]] = field(default_factory=dict)
     variants: tuple[MetricKind, ...] = ()
     suffixed_metrics: tuple[MetricKind, ...] = ()
+    predicted: tuple[MetricKind, ...] = ()
     system_metric: MetricKind | None = None
 
     @property
@@ -146,8 +154,14 @@ class Benchmark:
         listed = {metric.name: metric for metric in (*self.every_metric, *of_systems)}
         for suffixed in self.suffixed_metrics:
             if name not in listed and name.endswith(suffixed.name):
-                return replace(suffixed, name=name)
+                own = name.removesuffix(suffixed.name)
+                return replace(suffixed, name=name, label=f"{own}: {suffixed.label}")
         return listed[name]
+
+    def label(self, name: str) -> str:
+        """What a report calls a metric of a score or a prediction: its name, if the benchmark states no label."""
+        predicted = {metric.name: metric for metric in self.predicted}
+        return (predicted.get(name) or self.metric(name)).label or name
 
     @property
     def optional_metrics(self) -> frozenset[str]:

@@ -10,25 +10,12 @@ from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits
 
-WHERE = ("", ", lower end of the interval", ", upper end of the interval")
-
-
-def labels_under_load(loads: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
-    """Of all metrics of runs under load. `names` has a label for each impact."""
-    impacts = {
-        f"{name}_{kind}{end}": f"{label}, {kind}{where}"
-        for kind in loads
-        for name, label in names.items()
-        for end, where in zip(ENDS, WHERE)
-    }
-    return impacts | {f"load_bandwidth_{kind}": f"bandwidth of the load, {kind}" for kind in loads}
-
 
 def of_load(
-    log: Log, score: Score, names: Mapping[str, str], what: str, impacts: Mapping[str, str], more: Sequence[str]
+    log: Log, score: Score, labels: Mapping[str, str], what: str, impacts: Mapping[str, str], more: Sequence[str]
 ) -> dict:
-    """The names that the template uses. `names` has a label for each impact, `impacts` in words that of each kind of
-    load on what was measured, `what`; `more` are sentences on the load and on the factors."""
+    """The names that the template uses. `labels` has one for each impact, `impacts` in words that of each kind of load
+    on what was measured, `what`; `more` are sentences on the load and on the factors."""
     hosts, load = log.run.hosts, log.plan.load
     victims, others = (counted(count, "node") for count in (len(load.victims), len(hosts) - len(load.victims)))
     measured = (
@@ -39,7 +26,7 @@ def of_load(
         "load": [
             {"kind": kind, "label": label, "values": with_ends(score, f"{name}_{kind}")}
             for kind in load.kinds
-            for name, label in names.items()
+            for name, label in labels.items()
         ],
         "sentences": [
             f"The other {others} generated {kind} load of "

@@ -9,13 +9,6 @@ from coffeecup.postprocess.logs.energy import energy
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds
 
-LABELS = {
-    "energy": "energy of all nodes, from opening the log to its end",
-    "power": "… divided by the time",
-    "energy_per_gbyte": "… divided by the bytes that were transferred",
-    "idle_power": "power of all nodes before the run, while all processes slept",
-}
-
 
 def section(log: Log) -> dict | None:
     """The values of counters.html.j2; None for a log without counters."""

@@ -98,11 +98,10 @@ def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: s
                 for number, (item, title, anchor) in enumerate(titled, 1)
             ],
             first=first,
-            energy_labels=counters.LABELS,
             comparisons=[(f"sizes-{benchmark}", figure) for benchmark, figure in comparisons(scores)],
             cases=cases,
             strangers=[case for case in cases or [] if case.log_sha256 not in {score.log.sha256 for score in scores}],
-            citations={name: benchmark.citation for name, benchmark in benchmarks().items()},
+            benchmarks=benchmarks(),
             version=__version__,
             command=command,
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -5,15 +5,16 @@ import copy
 import json
 import os
 import re
+from dataclasses import replace
 
 import logs_made
 import pytest
 from logs_made_b_eff import averaged_log, b_eff_log
 from pages import HOSTILE, Page, accessible, browse, hostile_log, needs_browser
 
-from coffeecup.postprocess.benchmarks.b_eff import reduction, section
+from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK, reduction
 from coffeecup.postprocess.benchmarks.published import published, published_systems
-from coffeecup.postprocess.benchmarks.registry import benchmarks, part
+from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports import page as report
@@ -58,13 +59,21 @@ def test_the_number_its_parts_and_the_published_systems_stand_on_the_page(logs, 
 
 @pytest.mark.parametrize("name", benchmarks())
 def test_every_metric_has_a_label(name):
-    of = part(name, "section")
-    labels = of.LABELS if hasattr(of, "LABELS") else of.labels_under_load(of.LOADS, of.NAMES)
-    assert benchmarks()[name].units.keys() <= labels.keys()
+    stated = benchmarks()[name]
+    assert all(metric.label for metric in (*stated.every_metric, *stated.suffixed_metrics, *stated.predicted))
+
+
+def test_a_metric_of_predictions_has_a_label_and_is_none_of_a_score():
+    name = "b_eff_at_l_max_random_per_process"
+    assert BENCHMARK.label(name) == "b_eff at L_max per process, random patterns"
+    with pytest.raises(KeyError):
+        BENCHMARK.metric(name)
 
 
 def test_a_metric_without_a_label_is_shown_by_its_name(logs, monkeypatch):
-    monkeypatch.delitem(section.LABELS, "ping_pong_latency")
+    metrics = [metric for metric in BENCHMARK.metrics if metric.name != "ping_pong_latency"]
+    unnamed = replace(BENCHMARK.metric("ping_pong_latency"), label="")
+    monkeypatch.setitem(benchmarks(), "b_eff", replace(BENCHMARK, metrics=(*metrics, unnamed)))
     value = f"{words.digits(score_log(logs['full']).metrics['ping_pong_latency'].value)} us"
     assert f"ping_pong_latency {value}" in Page(report.html(report.items([logs["full"]]))).words
 

@@ -63,9 +63,8 @@ class Door:
     records exchange `bytes_exchanged`, once and in all, and take `seconds`; `clocked` records state the run's time.
 
     Results: `metrics` are tables as that of reduction.metrics. `breaches` and `qualifications` yield keys and texts.
-    `checks` (view, its rows of a measurement_table) are those of a result. `section` (log, score, labels of metrics)
-    has the values of the part's template in the report, which it names as `template`. `functions` are some of those
-    of functions.py."""
+    `checks` (view, its rows of a measurement_table) are those of a result. `section` (log, score) has the values of the
+    part's template in the report, which it names as `template`. `functions` are some of those of functions.py."""
 
     invariants: Mapping[str, str] = field(default_factory=dict)
     views: "Callable[[Log[Plan]], list[View]]" = field(default=lambda log: [])
@@ -82,5 +81,5 @@ class Door:
     qualifications: "Callable[[Log[Plan]], Iterable[tuple[str, str]]]" = nothing
     checks: "Callable[[View, pd.DataFrame], Iterable[Check]]" = nothing
     figures: "Callable[[Log[Plan]], Iterable[Figure]]" = nothing
-    section: "Callable[[Log[Plan], Score, dict[str, str]], dict]" = field(default=lambda log, score, labels: {})
+    section: "Callable[[Log[Plan], Score], dict]" = field(default=lambda log, score: {})
     functions: Mapping[str, Callable] = field(default_factory=dict)

@@ -17,23 +17,6 @@ from coffeecup.postprocess.logs.placement import number_stated
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
-LABELS = {
-    "b_eff": "b_eff",
-    "b_eff_per_process": "b_eff per process",
-    "b_eff_at_l_max": "b_eff at L_max",
-    "b_eff_at_l_max_per_process": "b_eff at L_max per process",
-    "b_eff_at_l_max_rings_per_process": "b_eff at L_max per process, ring patterns",
-    "b_eff_at_l_max_random_per_process": "b_eff at L_max per process, random patterns",
-    "ping_pong_bandwidth": "ping-pong bandwidth at L_max",
-    "ping_pong_latency": "ping-pong latency, half a round trip of 1 byte",
-    "ring_latency": "ring latency per exchange, 1 byte with both neighbours",
-    "ring_latency_per_message": "ring latency per message, as the original program and HPCC report it",
-    "b_eff_release_3_6": "b_eff by the formula of release 3.6 of the original program",
-    "time_to_communicate_total_memory": "time to communicate the total memory",
-    "l_max": "L_max, the longest message",
-    "balance_factor": "balance factor, b_eff / R_max",
-    "r_max": "R_max, the Linpack performance of the nodes of the run",
-}
 COLLECTIVE = ("alltoallv", "neighbor")
 TABLE_1 = (
     "b_eff",
@@ -51,12 +34,11 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
     """The values of section.html.j2."""
     split = [(view, table[table["view"] == view.suffix], values_in(score, view.suffix)) for view in views(log)]
     best = [(view, reduction.best_bandwidth(rows)) for view, rows, _ in split]
-    parts = [values for door in doors().values() if (values := door.section(log, score, LABELS))]
+    parts = [values for door in doors().values() if (values := door.section(log, score))]
     published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")
     return {
         "sentences": [*(text for view, _, values in split for text in sentences(view, values)), *balance(log)],
         "flawless": ", had the cores to itself, stayed in its time budget, and every byte received was checked",
-        "labels": LABELS | {name: label for part in parts for name, label in part.get("labels", {}).items()},
         "table_1": TABLE_1,
         "published": published,
         "modelled": next(

@@ -4,7 +4,7 @@ papers to compare with."""
 
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.b_eff_io import library, reduction
+from coffeecup.postprocess.benchmarks.b_eff_io import reduction
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from coffeecup.postprocess.benchmarks.b_eff_io.figures import TITLES
 from coffeecup.postprocess.benchmarks.b_eff_io.library import door
@@ -17,24 +17,6 @@ from coffeecup.postprocess.show.units import MBYTE
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
 COFFEE_CUP_MINUTES = 10
-LABELS = {
-    "b_eff_io": "b_eff_io, the system's value by the paper's definition (release 1.x)",
-    "b_eff_io_2_1": "… by the definition of release 2.1",
-    "b_eff_io_0_5": "… by the definition of release 0.5",
-    "write": "initial write, mean over the types",
-    "rewrite": "rewrite, mean over the types",
-    "read": "read, mean over the types",
-    "scatter": "type 0, strided, scattered from memory, collective",
-    "shared": "type 1, strided by a shared file pointer, collective",
-    "separate": "type 2, separate files",
-    "segmented": "type 3, segmented file",
-    "segmented_collective": "type 4, segmented file, collective",
-    "best_partition": "partition of these values",
-    "memory_write_time": "coffee-cup rule: time to write the nodes' memory",
-    "memory_read_time": "… to read it",
-    "written_share_of_memory": "amount written, as a share of the nodes' memory",
-    **library.LABELS,
-}
 # What the papers published, and what a run has of it.
 PUBLISHED = {
     "b_eff_io": "b_eff_io, release 1.x",
@@ -54,7 +36,6 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
     return {
         "sentences": door.sentences(log, score) or sentences(log, score, values),
         "flawless": ", and accessed enough data to defeat the caches",
-        "labels": LABELS,
         "methods": TITLES,
         "published": compared_with_published(score.log.run.ranks, values),
         "partitions": partitions(table),

@@ -11,7 +11,15 @@ from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
 
 # Factors by which a load slows down the victims: of the bandwidth, and of the median and the 99th percentile of
 # accesses. The kind of load follows.
-IMPACTS = tuple(f"{method}_{what}_by" for method in METHODS for what in ("impact", "access_impact", "access_impact_99"))
+FACTORS = {
+    "impact": "bandwidth without load / with load",
+    "access_impact": "time of an access with load / without, median",
+    "access_impact_99": "time of an access with load / without, 99th percentile",
+}
+WORDS: dict[str, str] = dict(zip(METHODS, ("initial write", "rewrite", "read"), strict=True))
+IMPACTS = {
+    f"{method}_{name}_by": f"{words}, {label}" for method, words in WORDS.items() for name, label in FACTORS.items()
+}
 
 
 def planned_passes(plan: Plan) -> int:

@@ -5,6 +5,7 @@ import matplotlib
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
+from coffeecup.postprocess.benchmarks.b_eff_io_load import WORDS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
 from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import factors
 from coffeecup.postprocess.benchmarks.load_figures import impact_over_sizes, middle_half
@@ -13,8 +14,6 @@ from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.words import size
-
-WORDS = {"write": "initial write", "rewrite": "rewrite", "read": "read"}
 
 
 def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:

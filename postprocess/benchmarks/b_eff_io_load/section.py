@@ -3,29 +3,21 @@
 
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io.section import of_check, of_component
-from coffeecup.postprocess.benchmarks.b_eff_io_load.figures import WORDS
-from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
+from coffeecup.postprocess.benchmarks.b_eff_io_load import IMPACTS, WORDS
+from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Plan
 from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import repetitions
-from coffeecup.postprocess.benchmarks.load_section import in_words, labels_under_load, of_load
+from coffeecup.postprocess.benchmarks.load_section import in_words, of_load
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, seconds, size
-
-FACTORS = {
-    "impact": "bandwidth without load / with load",
-    "access_impact": "time of an access with load / without, median",
-    "access_impact_99": "time of an access with load / without, 99th percentile",
-}
-NAMES = {f"{method}_{name}_by": f"{WORDS[method]}, {label}" for method in METHODS for name, label in FACTORS.items()}
 
 
 def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
     """The values of section.html.j2."""
     plan, load = log.plan, log.plan.load
     impacts = {
-        kind: ", ".join(f"{WORDS[method]} {in_words(score, f'{method}_impact_by', kind)}" for method in METHODS)
+        kind: ", ".join(f"{words} {in_words(score, f'{method}_impact_by', kind)}" for method, words in WORDS.items())
         for kind in load.kinds
     }
     files = f"Each process of the load accesses a file of {size(load.file_bytes or 0)}."
@@ -35,8 +27,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
         + "; ".join(f"{pattern.type} with {size(pattern.call_bytes or 0)} a call" for pattern in plan.patterns)
         + "."
     )
-    labels = {"labels": labels_under_load(LOADS, NAMES)}
-    return of_load(log, score, NAMES, "Bandwidth", impacts, [files, factors]) | labels
+    return of_load(log, score, IMPACTS, "Bandwidth", impacts, [files, factors])
 
 
 def heading(log: Log[Plan]) -> str:

@@ -9,14 +9,14 @@ from coffeecup.postprocess.benchmarks.load_metrics import of_kinds
 from coffeecup.postprocess.logs.format import LogFormat, Progress, one
 
 # Factors by which a load slows down the victims: of b_eff, and of the median and the 99th percentile of exchanges.
-IMPACTS = (
-    "b_eff_impact",
-    "b_eff_at_l_max_impact",
-    "latency_impact",
-    "latency_impact_99",
-    "bandwidth_impact",
-    "bandwidth_impact_99",
-)
+IMPACTS = {
+    "b_eff_impact": "b_eff of the victims without load / with load",
+    "b_eff_at_l_max_impact": "b_eff of the victims at L_max without load / with load",
+    "latency_impact": "time of 1 byte with load / without, median exchange",
+    "latency_impact_99": "time of 1 byte with load / without, 99th percentile",
+    "bandwidth_impact": "time at L_max with load / without, median exchange",
+    "bandwidth_impact_99": "time at L_max with load / without, 99th percentile",
+}
 
 
 def planned_loops(plan: Plan) -> int:

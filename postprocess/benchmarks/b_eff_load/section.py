@@ -4,22 +4,13 @@
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.b_eff import section as of_loops
-from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, LOADS, Plan, PlannedLoad
+from coffeecup.postprocess.benchmarks.b_eff_load import IMPACTS
+from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, Plan, PlannedLoad
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions
-from coffeecup.postprocess.benchmarks.load_section import in_words, labels_under_load, of_load
+from coffeecup.postprocess.benchmarks.load_section import in_words, of_load
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, size
-
-NAMES = {
-    "b_eff_impact": "b_eff of the victims without load / with load",
-    "b_eff_at_l_max_impact": "b_eff of the victims at L_max without load / with load",
-    "latency_impact": "time of 1 byte with load / without, median exchange",
-    "latency_impact_99": "time of 1 byte with load / without, 99th percentile",
-    "bandwidth_impact": "time at L_max with load / without, median exchange",
-    "bandwidth_impact_99": "time at L_max with load / without, 99th percentile",
-}
-
 
 heading = of_loops.heading
 plan = of_loops.plan
@@ -33,8 +24,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
         f"The factors are those of {counted(len(complete_repetitions(log)), 'repetition')} of "
         f"{counted(len(log.plan.patterns), 'pattern')}."
     )
-    labels = {"labels": labels_under_load(LOADS, NAMES)}
-    return of_load(log, score, NAMES, "b_eff", impacts, [means(load), factors]) | labels
+    return of_load(log, score, IMPACTS, "b_eff", impacts, [means(load), factors])
 
 
 def means(load: PlannedLoad) -> str:

@@ -16,30 +16,6 @@ from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
-LABELS = {
-    "io_fraction": "I/O Fraction: share of I/O in the whole time",
-    "io_fraction_low": "… 95 % interval of the mean over the runs, lower end",
-    "io_fraction_high": "… upper end",
-    "io_fraction_least_process": "… of the process with the least I/O",
-    "io_fraction_of_transform": "… of the transform alone, without initialisation and verification",
-    "mflops": "nominal floating-point operations in the whole time",
-    "mflops_in_fft": "… in the time of the FFTs, with their communication",
-    "cycles_per_flop": "cycles of the processors at work per nominal operation",
-    "time_stamp_cycles_per_flop": "cycles of the time stamp counter, waiting included, per nominal operation",
-    "initialise_write": "initialisation, write and flush",
-    "series_read": "DFT series, read",
-    "series_write": "DFT series, write and flush",
-    "transpose_read": "transposition of Mini-Squares, read",
-    "transpose_write": "transposition of Mini-Squares, write and flush",
-    "exchange_read": "exchange of Squares, read",
-    "exchange_write": "exchange of Squares, write and flush",
-    "verify_read": "verification, read",
-    "exchange_between_processes": "exchange of Squares, between processes",
-    "largest_relative_difference": "largest relative difference to the exact result",
-    "matrix_size": "the matrix",
-    "peak_resident": "most memory of a process",
-}
-
 
 def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
     """The values of section.html.j2."""
@@ -47,7 +23,6 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
     return {
         "sentences": sentences(log, values),
         "flawless": ", had the cores to itself, and worked on more data than fit into memory",
-        "labels": LABELS,
         "tables": [paper_table(1), paper_table(2)],
         "by_eq_5": log.plan.input_parameter == automatic_input(log.run.ranks),
         "phases": phases(table),

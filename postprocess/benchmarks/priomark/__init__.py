@@ -14,15 +14,22 @@ from coffeecup.postprocess.logs.format import LogFormat, Progress, one
 from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
 
 # The sub-benchmarks of the paper's section 4.1, in its order.
-PAPER = ("common_file", "strided", "async", "single_file", "raw")
-INCLUDED = (*PAPER, "trace")
+PAPER = {
+    "common_file": "one file, a range of blocks for each process",
+    "strided": "one file, separate blocks of each process",
+    "async": "beside a calculation",
+    "single_file": "a file for each process",
+    "raw": "a device without the page cache",
+}
+INCLUDED = PAPER | {"trace": "recorded requests"}
 METADATA = "metadata"  # beside them: it moves no data that would have a bandwidth
 PERCENTILES = {"median": 0.5, "p99": 0.99}
+NO_LONGER = "99 % take no longer"
 # What the metric of a loaded interface counts.
 FIGURES = {
-    "bandwidth": MetricKind("_bandwidth", "MByte/s", Better.HIGHER, optional=True),
-    "rate": MetricKind("_rate", "operations/s", Better.HIGHER, optional=True),
-    "latency": MetricKind("_latency", "ms", Better.LOWER, optional=True),
+    "bandwidth": MetricKind("_bandwidth", "MByte/s", Better.HIGHER, "bandwidth of a loaded interface", optional=True),
+    "rate": MetricKind("_rate", "operations/s", Better.HIGHER, "rate of a loaded interface", optional=True),
+    "latency": MetricKind("_latency", "ms", Better.LOWER, "latency of a loaded interface", optional=True),
 }
 
 
@@ -36,20 +43,39 @@ BENCHMARK = Benchmark(
     citation="M. Krietemeyer, D. Versick, D. Tavangarian: The PRIOMark Parallel I/O-Benchmark.",
     metrics=(
         # Which sub-benchmarks run, and so all that is optional, depends on the workload.
-        MetricKind("total", "MByte/s", Better.HIGHER),
-        MetricKind("total_per_process", "MByte/s", Better.HIGHER),
-        MetricKind("total_geometric", "MByte/s", Better.HIGHER),
-        *(MetricKind(name, "MByte/s", Better.HIGHER, optional=True) for name in INCLUDED),
-        MetricKind("acl", "1", Better.LOWER, optional=True),
-        MetricKind("abl", "1", Better.LOWER, optional=True),
+        MetricKind("total", "MByte/s", Better.HIGHER, "total: mean over the sub-benchmarks that ran"),
+        MetricKind("total_per_process", "MByte/s", Better.HIGHER, "… per process"),
+        MetricKind("total_geometric", "MByte/s", Better.HIGHER, "… as a geometric mean"),
         *(
-            MetricKind(f"{operation}_latency_{name}", "ms", Better.LOWER, optional=True)
-            for operation in ("read", "write")
-            for name in PERCENTILES
+            MetricKind(name, "MByte/s", Better.HIGHER, f"{name}: {what}", optional=True)
+            for name, what in INCLUDED.items()
         ),
-        MetricKind(METADATA, "operations/s", Better.HIGHER, optional=True),
-        *(MetricKind(f"{METADATA}_{name}", "operations/s", Better.HIGHER, optional=True) for name in OPERATIONS),
-        *(MetricKind(f"{METADATA}_{name}_latency_p99", "ms", Better.LOWER, optional=True) for name in OPERATIONS),
+        MetricKind("acl", "1", Better.LOWER, "asynchronous calculation loss (ACL)", optional=True),
+        MetricKind("abl", "1", Better.LOWER, "asynchronous bandwidth loss (ABL)", optional=True),
+        *(
+            MetricKind(
+                f"{operation}_latency_{name}", "ms", Better.LOWER, f"time of a {operation}, {text}", optional=True
+            )
+            for operation in ("read", "write")
+            for name, text in zip(PERCENTILES, ("median", NO_LONGER), strict=True)
+        ),
+        MetricKind(
+            METADATA,
+            "operations/s",
+            Better.HIGHER,
+            "metadata: operations on small files, geometric mean",
+            optional=True,
+        ),
+        *(
+            MetricKind(f"{METADATA}_{name}", "operations/s", Better.HIGHER, f"… {name}", optional=True)
+            for name in OPERATIONS
+        ),
+        *(
+            MetricKind(
+                f"{METADATA}_{name}_latency_p99", "ms", Better.LOWER, f"time of a {name}, {NO_LONGER}", optional=True
+            )
+            for name in OPERATIONS
+        ),
     ),
     suffixed_metrics=tuple(FIGURES.values()),
     log_format=LogFormat(

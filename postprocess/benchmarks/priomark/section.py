@@ -3,9 +3,9 @@
 
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.priomark import INCLUDED, METADATA, metadata, reduction
+from coffeecup.postprocess.benchmarks.priomark import INCLUDED, metadata, reduction
 from coffeecup.postprocess.benchmarks.priomark.qualifications import listed
-from coffeecup.postprocess.benchmarks.priomark.records import OPERATIONS, Measurement, Plan
+from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.benchmarks.published import published
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
@@ -14,27 +14,6 @@ from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, size
 
-LABELS = {
-    "total": "total: mean over the sub-benchmarks that ran",
-    "total_per_process": "… per process",
-    "total_geometric": "… as a geometric mean",
-    "common_file": "common_file: one file, a range of blocks for each process",
-    "strided": "strided: one file, separate blocks of each process",
-    "async": "async: beside a calculation",
-    "single_file": "single_file: a file for each process",
-    "raw": "raw: a device without the page cache",
-    "trace": "trace: recorded requests",
-    "acl": "asynchronous calculation loss (ACL)",
-    "abl": "asynchronous bandwidth loss (ABL)",
-    **{
-        f"{operation}_latency_{name}": f"time of a {operation}, {text}"
-        for operation in ("read", "write")
-        for name, text in (("median", "median"), ("p99", "99 % take no longer"))
-    },
-    METADATA: "metadata: operations on small files, geometric mean",
-    **{f"{METADATA}_{name}": f"… {name}" for name in OPERATIONS},
-    **{f"{METADATA}_{name}_latency_p99": f"time of a {name}, 99 % take no longer" for name in OPERATIONS},
-}
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
@@ -43,11 +22,6 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score) -> dict:
     cases = reduction.case_table(table)
     return {
         "sentences": sentences(log, score, cases),
-        "labels": LABELS
-        | {
-            f"{entry.name}_{entry.figure}": f"{entry.name}: {entry.figure} of a loaded interface"
-            for entry in log.plan.interfaces
-        },
         "benchmarks": benchmarks(log, cases),
         "accesses": accesses(cases),
         "cases": case_rows(log, cases),

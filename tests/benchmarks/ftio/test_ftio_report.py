@@ -7,8 +7,6 @@ import pytest
 from logs_made_ftio import IO, ftio_log
 
 from coffeecup.postprocess.benchmarks.ftio.figures import over_sizes
-from coffeecup.postprocess.benchmarks.ftio.section import LABELS
-from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.reports.page import html, items
 
@@ -36,10 +34,6 @@ def test_page_shows_the_number_and_the_papers_tables_beside_it(tmp_path):
         assert published in text
     assert text.count("SGI Origin2000") == 8
     assert not matplotlib.pyplot.get_fignums()
-
-
-def test_every_metric_has_a_label():
-    assert list(LABELS) == list(benchmarks()["ftio"].units)
 
 
 def scores(folder, fractions, ranks=4, **options):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What b_eff's part of the report says of kinds of memory. `of_host` has the labels of the metrics in the host's."""
+"""What b_eff's part of the report says of kinds of memory."""
 
 from itertools import combinations
 
@@ -14,58 +14,48 @@ from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.words import counted, size
 
 
-def section(log: Log[Plan], score: Score, of_host: dict[str, str]) -> dict:
+def section(log: Log[Plan], score: Score) -> dict:
     """The values of section.html.j2 in this folder; none of a log without --memory."""
     every = kinds(log.plan)
     if not every:
         return {}
     return {
         "template": "b_eff/memory/section.html.j2",
-        "labels": labels(log.plan, of_host),
         "kinds": every,
-        "side_by_side": side_by_side(score, every, of_host),
-        "between_kinds": between_kinds(score, every, of_host),
+        "side_by_side": side_by_side(score, every),
+        "between_kinds": between_kinds(score, every),
         "devices": devices(log.plan),
     }
 
 
-def side_by_side(score: Score, every: list[str], of_host: dict[str, str]) -> list[dict]:
+def side_by_side(score: Score, every: list[str]) -> list[dict]:
     """A row per metric: its values by kind of memory, and each divided by that of the host. None of a single kind."""
     by_kind = {kind: values_in(score, suffix(kind)) for kind in every}
     host = by_kind.get(HOST, {})
     return [
         {
-            "label": of_host[name],
-            "unit": unit,
-            "values": [by_kind[kind].get(name) for kind in every],
+            "label": metric.label,
+            "unit": metric.unit,
+            "values": [by_kind[kind].get(metric.name) for kind in every],
             "ratios": [
-                by_kind[kind][name] / host[name] if name in host and name in by_kind[kind] else None
+                by_kind[kind][metric.name] / host[metric.name]
+                if metric.name in host and metric.name in by_kind[kind]
+                else None
                 for kind in every
                 if kind != HOST
             ],
         }
-        for name, unit in BENCHMARK.units.items()
+        for metric in BENCHMARK.metrics
         if len(every) > 1
     ]
 
 
-def labels(plan: Plan, of_host: dict[str, str]) -> dict[str, str]:
-    """Of the metrics of all kinds of memory of a run, but the host's."""
-    every = kinds(plan)
-    return {
-        name + suffix("-".join(pair)): f"{label}, {' and '.join(pair)} memory"
-        for pair in [(kind,) for kind in every] + list(combinations(every, 2))
-        for name, label in of_host.items()
-        if pair != (HOST,)
-    }
-
-
-def between_kinds(score: Score, every: list[str], of_host: dict[str, str]) -> list[str]:
+def between_kinds(score: Score, every: list[str]) -> list[str]:
     """Metrics of the ping-pong between two kinds of memory."""
     return [
         name + suffix("-".join(pair))
         for pair in combinations(every, 2)
-        for name in of_host
+        for name in BENCHMARK.units
         if name + suffix("-".join(pair)) in score.metrics
     ]
 

@@ -18,8 +18,13 @@ def metrics_in_memory(of_host: Sequence[MetricKind], *optional: MetricKind) -> I
     """All metrics in each kind of memory of a device, and those of the ping-pong between any two kinds."""
     for kind in KINDS[1:]:
         for metric in (*of_host, *optional):
-            yield replace(metric, name=metric.name + suffix(kind), optional=True)
+            yield in_memory(metric, kind)
     for pair in combinations(KINDS, 2):
         for metric in of_host:
             if metric.name.startswith("ping_pong"):
-                yield replace(metric, name=metric.name + suffix("-".join(pair)), optional=True)
+                yield in_memory(metric, *pair)
+
+
+def in_memory(metric: MetricKind, *kinds: str) -> MetricKind:
+    name, label = metric.name + suffix("-".join(kinds)), f"{metric.label}, {' and '.join(kinds)} memory"
+    return replace(metric, name=name, label=label, optional=True)

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK, reduction
+from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK, RANDOM_AT_L_MAX, reduction
 from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration, calibrate, where
 from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import MEMORY, Exchange, Places, exchange
@@ -50,7 +50,6 @@ LIKE = {
     "b_eff_at_l_max_random_per_process": "b_eff_at_l_max",
     "balance_factor": "b_eff",
 }
-OF_PREDICTIONS = {"b_eff_at_l_max_random_per_process": "MByte/s", "balance_factor": "byte/flop"}
 LIMITED = {  # by which group of patterns
     "b_eff_at_l_max_rings_per_process": "ring",
     "b_eff_at_l_max_random_per_process": "random",
@@ -236,7 +235,7 @@ def _gbytes(rate: float) -> str:
 
 
 def _estimate(name: str, value: float, known: dict[str, Band]) -> Estimate:
-    unit = (BENCHMARK.units | OF_PREDICTIONS)[name]
+    unit = RANDOM_AT_L_MAX.unit if name == RANDOM_AT_L_MAX.name else BENCHMARK.metric(name).unit
     if name == "time_to_communicate_total_memory":
         band = known["b_eff"]
         return Estimate(value, unit, value / band.high, value / band.low, band.origin)

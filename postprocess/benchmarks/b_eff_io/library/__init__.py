@@ -11,7 +11,7 @@ RULES = {"interface": "through an interface"}
 INVARIANTS = {
     "interfaces": "with `interface`, types 0, 3 and 4 alone are planned, its two interfaces loaded, none for `mpi-io`",
 }
-LABELS = {
+_LABELS = {
     "library_bandwidth": "mean over access methods and types, through the interface",
     "library_write": "initial write, mean over the types, through the interface",
     "library_rewrite": "rewrite, mean over the types, through the interface",
@@ -20,4 +20,4 @@ LABELS = {
     "library_segmented": "type 3, through the interface",
     "library_segmented_collective": "type 4, through the interface",
 }
-METRICS = tuple(MetricKind(name, "MByte/s", Better.HIGHER) for name in LABELS)
+METRICS = tuple(MetricKind(name, "MByte/s", Better.HIGHER, label) for name, label in _LABELS.items())

@@ -75,7 +75,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> list[pd.DataFrame]:
     values = method_bandwidth(types, TYPE_WEIGHTS[[*library.TYPES]])
     values = values.assign(bandwidth=values.mul(WEIGHTS, axis=1).sum(axis=1, skipna=False))
     found = values.join(type_values(types)).droplevel("partition").add_prefix("library_")
-    return [found[[*library.LABELS]]]
+    return [found[[metric.name for metric in library.METRICS]]]
 
 
 def title(log: Log[Plan]) -> str:
