@@ -124,11 +124,13 @@ def servers(measured: Mapping[str, OfServers], for_each_file: Mapping[str, OfSer
     return chosen.assign(suspect=suspect).sort_values("ratio", ignore_index=True).astype(found.dtypes)
 
 
-def before_sync(access: list[float], sync: list[float]) -> list[float]:
-    """The time of each process in its calls to a file that all processes share, whose sync is collective: some
-    libraries let every process wait there for the slowest one. If even the shortest sync is longer than the calls,
-    these only filled a cache, and tell nothing: no time."""
-    return [0.0] * len(access) if min(sync) > median(access) else access
+def own_seconds(access: Sequence[float], sync: Sequence[float], separate: bool) -> list[float]:
+    """What each process needed for itself: its calls, and the sync of a `separate` file. That of a file which all
+    processes share is collective: some libraries let every process wait there for the slowest one. If even the shortest
+    sync of one is longer than the calls, these only filled a cache, and tell nothing: no time."""
+    if separate:
+        return [calls + synced for calls, synced in zip(access, sync)]
+    return [0.0] * len(access) if min(sync) > median(access) else [*access]
 
 
 def comparable(run: Run, processes: int) -> list[int]:

@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 from commands import run
 from logs_made_b_eff_io import b_eff_io_log
-from msgspec.structs import replace as but
 from nodes_made import ACCESS_NOISE, accesses
 from sessions_made import case, night, session, write
 
 from coffeecup.postprocess.benchmarks import io_nodes, nodes
-from coffeecup.postprocess.benchmarks.b_eff_io import slow_nodes
-from coffeecup.postprocess.benchmarks.b_eff_io.records import ProcessTimes
 from coffeecup.postprocess.benchmarks.nodes import Verdict
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 
@@ -129,17 +126,16 @@ def test_a_process_without_a_time_makes_an_access_unknown(log):
 
 
 @pytest.mark.parametrize(
-    ("kind", "access", "sync", "own"),
+    ("separate", "access", "sync", "own"),
     [
-        ("separate", [1.0, 2.0], [3.0, 1.0], [4.0, 3.0]),  # each syncs its own file
-        ("segmented", [1.0, 2.0], [3.0, 1.0], [1.0, 2.0]),  # the first one waits for the other one
-        ("segmented", [1.0, 2.0], [1.6, 1.6], [0.0, 0.0]),  # the calls only filled a cache
-        ("segmented", [1.0, 2.0], [1.4, 1.4], [1.0, 2.0]),
+        (True, [1.0, 2.0], [3.0, 1.0], [4.0, 3.0]),  # each syncs its own file
+        (False, [1.0, 2.0], [3.0, 1.0], [1.0, 2.0]),  # the first one waits for the other one
+        (False, [1.0, 2.0], [1.6, 1.6], [0.0, 0.0]),  # the calls only filled a cache
+        (False, [1.0, 2.0], [1.4, 1.4], [1.0, 2.0]),
     ],
 )
-def test_own_time_of_a_process(log, kind, access, sync, own):
-    record = but(log.all(ProcessTimes)[0], type=kind, calls=[1, 1], access_seconds=access, sync_seconds=sync)
-    assert slow_nodes.own_seconds(record) == own
+def test_own_time_of_a_process(separate, access, sync, own):
+    assert io_nodes.own_seconds(access, sync, separate) == own
 
 
 @pytest.mark.parametrize(("fast", "verdict"), [(2, Verdict.SUSPECTS), (3, Verdict.UNCLEAR)])

@@ -19,7 +19,7 @@ def examination(log: Log[Plan]) -> Examination:
         io_nodes.Access(
             KINDS[record.method],
             f"{record.method} {record.pattern} {record.partition}",
-            own_seconds(record),
+            io_nodes.own_seconds(record.access_seconds, record.sync_seconds, TYPE_RULES[record.type].separate),
             servers.get((record.partition, record.method, record.type), ()),
             record.partition,
             record.calls,
@@ -28,10 +28,3 @@ def examination(log: Log[Plan]) -> Examination:
         if record.pattern in timed
     ]
     return io_nodes.of_accesses(log.run, log.plan.process_times, accesses)
-
-
-def own_seconds(record: ProcessTimes) -> list[float]:
-    """What each process needed for itself."""
-    if TYPE_RULES[record.type].separate:
-        return [access + sync for access, sync in zip(record.access_seconds, record.sync_seconds)]
-    return io_nodes.before_sync(record.access_seconds, record.sync_seconds)

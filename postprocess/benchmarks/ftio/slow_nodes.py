@@ -18,16 +18,10 @@ def examination(log: Log[Plan]) -> Examination:
         for stage in STAGES:
             phase = {activity: seconds.get((repetition, stage, activity)) for activity in ("read", "write", "compute")}
             if phase["write"]:
-                phase["write"] = own_writes(log.plan, phase["write"], seconds[repetition, stage, "flush"])
+                flush, separate = seconds[repetition, stage, "flush"], log.plan.storage == "posix"
+                phase["write"] = io_nodes.own_seconds(phase["write"], flush, separate)
             for kind, times in zip((READS, WRITES, COMPUTATIONS), phase.values()):
                 there = servers.get(repetition, ()) if kind != COMPUTATIONS else ()
                 if times:
                     accesses.append(io_nodes.Access(kind, f"{stage} {repetition}", times, there))
     return io_nodes.of_accesses(log.run, log.plan.process_times, accesses)
-
-
-def own_writes(plan: Plan, write: list[float], flush: list[float]) -> list[float]:
-    """What each process needed for itself; see io_nodes.before_sync for a file that all processes share."""
-    if plan.storage == "posix":
-        return [calls + sync for calls, sync in zip(write, flush)]
-    return io_nodes.before_sync(write, flush)
