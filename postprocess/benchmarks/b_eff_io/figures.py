@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from coffeecup.postprocess.benchmarks.b_eff_io import reduction
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
+from coffeecup.postprocess.benchmarks.b_eff_io.means import type_bandwidth
 from coffeecup.postprocess.benchmarks.b_eff_io.records import PatternType, Plan
 from coffeecup.postprocess.benchmarks.b_eff_io.system import of_filesystem, together
 from coffeecup.postprocess.benchmarks.score import Score
@@ -171,17 +172,8 @@ def line_of(score: Score) -> str:
 
 def values_of(number: int, score: Score) -> pd.DataFrame:
     """The partition values of a score, computed from the times of its pattern types."""
-    records = pd.DataFrame(map(asdict, score.log.all(PatternType))).assign(log=0)
-    records = records[records["type"].isin(TYPES)]
-    types = (
-        (
-            records.set_index(["log", "partition", "type", "method"])["bytes"]
-            / records.set_index(["log", "partition", "type", "method"])["elapsed_seconds"]
-            / MBYTE
-        )
-        .unstack("method")
-        .reindex(columns=list(METHODS))
-    )
+    records = pd.DataFrame(map(asdict, score.log.all(PatternType))).rename(columns={"elapsed_seconds": "type_seconds"})
+    types = type_bandwidth(records.assign(log=0, averaged=records["type"].isin(TYPES)))
     values = reduction.partition_paper(types).fillna(reduction.partition_2_1(types))
     return pd.DataFrame(
         {
