@@ -125,14 +125,9 @@ def problems_of_averages(log: Log[Plan]) -> Iterator[Problem]:
             "lengths were measured; choose a larger --time-budget, or run it when the machine is less busy",
         )
     if bare:
-        left_out = not any(set(pattern.methods) & set(METHODS_AVERAGED) for pattern in log.plan.patterns)
+        left_out = not any(set(pattern.methods) & METHODS_AVERAGED for pattern in log.plan.patterns)
         advice = f"choose at least one of --methods {','.join(sorted(METHODS_AVERAGED))}" if left_out else RUN_AGAIN
         yield (
             "averaged_loops",
             "{} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), advice),
         )
-
-
-def budget_of_bandwidth(log: Log[Plan]) -> list[Budget]:
-    """Budget records of the loops that enter b_eff."""
-    return [record for record in log.all(Budget) if record.loops == "bandwidth"]

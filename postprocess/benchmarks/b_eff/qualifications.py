@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
-from coffeecup.postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
 from coffeecup.postprocess.benchmarks.b_eff.parts import checks, doors, views
 from coffeecup.postprocess.benchmarks.b_eff.records import Budget, DataCheck, Measurement, Plan, PlannedLoops, Stop
 from coffeecup.postprocess.logs.hosts import of_hosts
@@ -125,7 +124,7 @@ REDUCTIONS = {
 
 
 def of_budgets(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    if budget := budget_of_bandwidth(log):
+    if budget := [record for record in log.all(Budget) if record.loops == "bandwidth"]:
         kinds = Counter(record.reduced_to for record in budget)
         reductions = "; ".join(f"at {kinds[kind]} {text}" for kind, text in REDUCTIONS.items() if kinds[kind])
         combinations = len(log.plan.patterns) * len(log.plan.message_bytes) * log.plan.repetitions

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from coffeecup.postprocess.benchmarks.priomark import INCLUDED, METADATA, PAPER, metadata
+from coffeecup.postprocess.benchmarks.priomark.qualifications import UNSEEN
 from coffeecup.postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Metadata, Plan, ProcessTimes
 from coffeecup.postprocess.logs import process_times
 from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
@@ -27,8 +28,6 @@ OVERLAP = (
     "covered",
 )
 CASE = ("benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_share", "direct", "target")
-# What the recorder counts instead of recording it.
-UNSEEN = ("streams", "mmap", "aio", "io_uring", "splice", "copy", "rename", "link", "program", "other")
 REPLAY = ("differing_results", "threads", "copies", "overlapped", *(f"unseen_{kind}" for kind in UNSEEN))
 # The share of reads in patterns that do not state it.
 READ_SHARES = {"write": 0.0, "read": 1.0, "backwards-read": 1.0}
