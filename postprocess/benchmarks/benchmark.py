@@ -88,7 +88,7 @@ class Functions:
     (machine, sizes, logs, r_max_gflops) -> a Prediction for each number of processes of a described machine.
     `comparison`: (machine, log, score, logs) -> a Comparison of the log's run with a described machine. `nodes`: (log)
     -> an Examination of the run's nodes. `nodes_of_unscored`: (log) -> an Examination of the nodes of a log that has no
-    score, None if its times are not valid either. `moved_bytes`: (log) -> the bytes that the run transferred.
+    score, None if its times are not valid either.
     `from_darshan`: (paths) -> a workload that logs of Darshan describe, None if none of them does, and the LogErrors.
     `replay_darshan`: (path) -> a recording of the requests that a log of Darshan traces, or a LogError.
     `compare_darshan`: (log, log of a run) -> what of a log a run of its workload reproduces, or the LogErrors.
@@ -100,7 +100,6 @@ class Functions:
     comparison: Callable | None = None
     nodes: Callable | None = None
     nodes_of_unscored: Callable | None = None
-    moved_bytes: Callable | None = None
     from_darshan: Callable | None = None
     replay_darshan: Callable | None = None
     compare_darshan: Callable | None = None

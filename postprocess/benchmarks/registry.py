@@ -19,7 +19,8 @@ ROLES = {
     "rules": ("problems",),
     # measurement_table(logs) -> DataFrame: tidy, many logs at once, column `log` counts them
     # metrics(logs, table) -> DataFrame: a row per log, a column per metric; NaN where a log did not measure it
-    "reduction": ("measurement_table", "metrics"),
+    # moved_bytes(log) -> int: what the run transferred, to relate its energy to; 0 if that means nothing
+    "reduction": ("measurement_table", "metrics", "moved_bytes"),
     # breaches(log) -> the paper's rules that the run did not keep; without any it is official
     # qualifications(log, table) -> what else improves or limits the result; both as (key, sentence without period)
     "qualifications": ("breaches", "qualifications"),

@@ -167,8 +167,8 @@ def qualify(log: Log, table: pd.DataFrame, metrics: pd.Series) -> Evaluation:
     own, counted = qualifications.qualifications(log, table), (*of_counters(log), *of_energy(log))
     of_run, of_counts = ([Qualification(key, f"{text}.") for key, text in found] for found in (own, counted))
     every = (*breaches, *of_run, *of_nodes, *of_counts)
-    moved_bytes = functions(benchmark.name).moved_bytes
-    values = {**metrics.dropna(), **energy_metrics(log, moved_bytes(log) if moved_bytes else None)}
+    moved_bytes = part(benchmark.name, "reduction").moved_bytes(log)
+    values = {**metrics.dropna(), **energy_metrics(log, moved_bytes)}
     score = Score(
         benchmark=benchmark.name,
         metrics={name: Metric(float(value), benchmark.metric(name).unit) for name, value in values.items()},

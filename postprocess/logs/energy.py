@@ -90,9 +90,9 @@ def of_energy(log: Log) -> Iterator[tuple[str, str]]:
             yield "energy_unknown", f"{what} is not known: {found.reason}"
 
 
-def energy_metrics(log: Log, moved_bytes: int | None) -> dict[str, float]:
+def energy_metrics(log: Log, moved_bytes: int) -> dict[str, float]:
     """Name to value of the metrics that every benchmark has where the nodes count energy. `moved_bytes` is what the
-    benchmark transferred, None if it does not state it."""
+    benchmark transferred, 0 if it transfers nothing."""
     used, idle = energy(log), energy(log, "idle")
     metrics = {}
     if used and used.joules is not None:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What b_eff_io offers beyond the functions of every benchmark."""
 
-from coffeecup.postprocess.benchmarks.b_eff_io.reduction import moved_bytes
 from coffeecup.postprocess.benchmarks.b_eff_io.slow_nodes import examination
 from coffeecup.postprocess.benchmarks.b_eff_io.system import together
 from coffeecup.postprocess.benchmarks.benchmark import Functions
 
-FUNCTIONS = Functions(together=together, nodes=examination, moved_bytes=moved_bytes, size_column="chunk_bytes")
+FUNCTIONS = Functions(together=together, nodes=examination, size_column="chunk_bytes")

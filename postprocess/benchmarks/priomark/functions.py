@@ -5,12 +5,10 @@ from coffeecup.postprocess.benchmarks.benchmark import Functions
 from coffeecup.postprocess.benchmarks.priomark.darshan.comparison import compare
 from coffeecup.postprocess.benchmarks.priomark.darshan.replay import replay
 from coffeecup.postprocess.benchmarks.priomark.darshan.workload import from_darshan
-from coffeecup.postprocess.benchmarks.priomark.reduction import moved_bytes
 from coffeecup.postprocess.benchmarks.priomark.slow_nodes import examination
 
 FUNCTIONS = Functions(
     nodes=examination,
-    moved_bytes=moved_bytes,
     from_darshan=from_darshan,
     replay_darshan=replay,
     compare_darshan=compare,
