@@ -39,6 +39,11 @@ class PlannedVictims(Part, Generic[Kind], kw_only=True):
     ]
     file_bytes: Annotated[PositiveBytes | None, about("size of the file of each process that generates I/O")] = None
 
+    @property
+    def phases(self) -> list[str | None]:
+        """The load of each phase of a repetition: none, the first kind, none, the next kind, ..., none."""
+        return [None, *(load for kind in self.kinds for load in (kind, None))]
+
     def __post_init__(self):
         distinct("kinds", self.kinds)
         distinct("victims", self.victims)

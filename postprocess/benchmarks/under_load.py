@@ -9,7 +9,7 @@ import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark
 from coffeecup.postprocess.benchmarks.load_metrics import ENDS
-from coffeecup.postprocess.benchmarks.load_records import LoadRecord, PlannedVictims
+from coffeecup.postprocess.benchmarks.load_records import LoadRecord
 from coffeecup.postprocess.logs.histograms import Histogram
 from coffeecup.postprocess.logs.percentiles import percentile
 from coffeecup.postprocess.logs.reader import Log
@@ -49,11 +49,6 @@ def metrics(
             values[number][f"load_bandwidth_{kind}"] = load_bandwidth(log, kind)
     table = pd.DataFrame.from_dict(values, orient="index")
     return table[[name for name in benchmark.units if name in table]]
-
-
-def phase_of(load: PlannedVictims, kind: str) -> int:
-    """The number of the phase with a load; the phases before and after it are without."""
-    return 2 * [*load.kinds].index(kind) + 1
 
 
 def bandwidth(phases: Iterable[tuple[LoadRecord, int]]) -> float:

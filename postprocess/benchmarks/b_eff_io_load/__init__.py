@@ -23,7 +23,7 @@ IMPACTS = {
 
 
 def planned_passes(plan: Plan) -> int:
-    return plan.repetitions * (2 * len(plan.load.kinds) + 1) * len(METHODS) * len(plan.patterns)
+    return plan.repetitions * len(plan.load.phases) * len(METHODS) * len(plan.patterns)
 
 
 BENCHMARK = Benchmark(

@@ -14,7 +14,7 @@ from coffeecup.postprocess.benchmarks import under_load
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io_load import BENCHMARK, IMPACTS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded, Plan
-from coffeecup.postprocess.benchmarks.under_load import LATE, Interval, bandwidth, of_units, phase_of, ratio_at
+from coffeecup.postprocess.benchmarks.under_load import LATE, Interval, bandwidth, of_units, ratio_at
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show.units import MBYTE
 
@@ -46,7 +46,7 @@ def repetitions(log: Log[Plan]) -> list[int]:
 def units(log: Log[Plan], kind: str) -> Iterator[tuple[int, int, str, Loaded, list[Loaded]]]:
     """Repetition, pattern and method of each pass with a load, the pass, and the passes before and after it."""
     passes = {(r.repetition, r.pattern, r.method, r.phase): r for r in log.all(Loaded)}
-    phase = phase_of(log.plan.load, kind)
+    phase = log.plan.load.phases.index(kind)
     for repetition in repetitions(log):
         for pattern in log.plan.patterns:
             for method in METHODS:

@@ -47,14 +47,13 @@ def expected_records(log: Log[Plan]) -> Iterator[Expected]:
         for calls in planned_trials(log, pattern):
             yield Expected(LoadedTrial, (pattern, calls))
     stopped = {record.repetition for record in log.all(Stop)} - {1}
-    phases = [None, *(state for kind in load.kinds for state in (kind, None))]
     senders = sum(map(len, load_rules.generating_ranks(log, load)))
     calls = {pattern: chosen_calls(log, pattern) for pattern in patterns}
     for repetition in range(1, log.plan.repetitions + 1):
         if repetition in stopped:
             yield Expected(Stop, (repetition,))
             return
-        for phase, kind in enumerate(phases):
+        for phase, kind in enumerate(load.phases):
             for pattern, method in product(patterns, METHODS):
                 moved = calls[pattern] * call_bytes(log.plan, pattern) * load.victim_processes
                 fields = {"type": patterns[pattern].type, "calls": calls[pattern], "bytes": moved}

@@ -20,8 +20,7 @@ IMPACTS = {
 
 
 def planned_loops(plan: Plan) -> int:
-    phases = 2 * len(plan.load.kinds) + 1
-    return plan.repetitions * len(plan.message_bytes) * phases * len(plan.patterns)
+    return plan.repetitions * len(plan.message_bytes) * len(plan.load.phases) * len(plan.patterns)
 
 
 BENCHMARK = Benchmark(

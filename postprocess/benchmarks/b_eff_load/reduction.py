@@ -15,7 +15,7 @@ from coffeecup.postprocess.benchmarks.b_eff.reduction import moved_bytes as move
 from coffeecup.postprocess.benchmarks.b_eff.reduction import rows_of, table_of
 from coffeecup.postprocess.benchmarks.b_eff_load import BENCHMARK, IMPACTS
 from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, Load, Loaded, Plan
-from coffeecup.postprocess.benchmarks.under_load import LATE, Interval, bandwidth, of_units, phase_of, ratio_at
+from coffeecup.postprocess.benchmarks.under_load import LATE, Interval, bandwidth, of_units, ratio_at
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.statistics.means import bootstrap_interval
 
@@ -59,7 +59,7 @@ def units(log: Log[Plan], kind: str) -> dict[tuple[int, str], Phases]:
     loops: dict[tuple[int, str, int], dict[int, Loaded]] = {}
     for loop in log.all(Loaded):
         loops.setdefault((loop.repetition, loop.pattern, loop.phase), {})[loop.message_bytes] = loop
-    phase = phase_of(log.plan.load, kind)
+    phase = log.plan.load.phases.index(kind)
     return {
         (repetition, pattern.name): Phases(
             *(loops[repetition, pattern.name, number] for number in (phase, phase - 1, phase + 1))

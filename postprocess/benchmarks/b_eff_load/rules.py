@@ -71,14 +71,13 @@ def expected_records(log: Log[Plan]) -> Iterator[Expected]:
     """In the order of measuring. The root of a load is the first process of each generating node in turn; an all-to-all
     exchange and the load io have none."""
     plan, shortest, generating = log.plan, log.plan.message_bytes[0], load_rules.generating_ranks(log, log.plan.load)
-    phases = [None, *(state for kind in plan.load.kinds for state in (kind, None))]
     tried = min(plan.first_loop_length, plan.longest_loop_length) > 1
     stops = {(stop.repetition, stop.pattern) for stop in log.all(Stop)}
     for place, (repetition, pattern) in enumerate(product(range(1, plan.repetitions + 1), plan.patterns)):
         if (repetition, pattern.name) in stops:
             yield Expected(Stop, (repetition, pattern.name, shortest), {"needed_budget_seconds": None})
             return
-        for phase, load in enumerate(phases):
+        for phase, load in enumerate(plan.load.phases):
             unit = repetition, pattern.name, phase, load
             if tried:
                 yield Expected(LoadedTrial, (*unit, shortest, METHOD))
