@@ -8,6 +8,7 @@ from coffeecup.postprocess.logs.activity import of_activity, of_overlap
 from coffeecup.postprocess.logs.placement import asked_for, of_placement
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Host, Run
+from coffeecup.postprocess.show.words import counted
 
 
 def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
@@ -15,20 +16,24 @@ def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
     hosts = log.run.hosts
     if len(hosts) < 2:
         yield "one_host", "All processes ran on one host: no network was measured, only communication inside a node"
-    if crowded := [host for host in hosts if len(host.ranks) > host.cores]:
-        yield (
-            "overcommitted",
-            f"Overcommitted: {len(crowded[0].ranks)} processes shared {crowded[0].cores} "
-            f"core{'s' * (crowded[0].cores > 1)} on {several(crowded)}",
-        )
+    if shared := shared_cores(hosts):
+        yield "overcommitted", f"Overcommitted: {shared}"
     yield from of_placement(log)
     yield from of_activity(log)
     yield from of_overlap(log)
 
 
+def shared_cores(hosts: list[Host]) -> str:
+    """Where more processes ran than there are cores for them, in words; empty if nowhere."""
+    crowded = [host for host in hosts if len(host.ranks) > host.cores]
+    if not crowded:
+        return ""
+    return f"{len(crowded[0].ranks)} processes shared {counted(crowded[0].cores, 'core')} on {several(crowded)}"
+
+
 def several(hosts: list[Host]) -> str:
     """The first host by name, the others by number."""
-    more = f" and {len(hosts) - 1} more host{'s' * (len(hosts) > 2)}" if len(hosts) > 1 else ""
+    more = f" and {counted(len(hosts) - 1, 'more host')}" if len(hosts) > 1 else ""
     return f"{hosts[0].name}{more}"
 
 

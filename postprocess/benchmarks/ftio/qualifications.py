@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.ftio.records import Plan, Repetition
-from coffeecup.postprocess.logs.hosts import of_hosts, several
+from coffeecup.postprocess.logs.hosts import of_hosts, several, shared_cores
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Host
 from coffeecup.postprocess.show.words import seconds, size
@@ -23,12 +23,8 @@ def breaches(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run = log.run
     if run.ranks < 2:
         yield "one_process", "the paper requires more than one process; this run exchanged nothing"
-    if crowded := [host for host in run.hosts if len(host.ranks) > host.cores]:
-        yield (
-            "overcommitted",
-            f"{len(crowded[0].ranks)} processes shared {crowded[0].cores} core{'s' * (crowded[0].cores > 1)} on "
-            f"{several(crowded)}; the paper asks for as many processors as processes",
-        )
+    if shared := shared_cores(run.hosts):
+        yield "overcommitted", f"{shared}; the paper asks for as many processors as processes"
     in_memory = run.tested_filesystem.type in MEMORY_FILE_SYSTEMS
     if (in_memory or not log.plan.direct) and (holding := hosts_that_hold_their_part(log)):
         yield (
