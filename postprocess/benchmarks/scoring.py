@@ -51,7 +51,7 @@ def score_logs(paths: Iterable) -> list[Score | LogError]:
     if len(paths) < LOGS_WORTH_A_POOL or count < 2:
         return [score for chunk in chunks for score in results_of(chunk)]
     for name in benchmarks():
-        functions(name)  # imports pandas and schemas once, before the workers are copies of this process
+        part(name, "reduction")  # imports pandas and schemas once, before the workers are copies of this process
     with no_garbage_collection(), workers(count) as pool:
         return [score for scores in pool.map(results_of, chunks) for score in scores]
 
