@@ -205,6 +205,8 @@ def misfit(partition, size, num_nodes=None, per_device=False):
     offered = room(partition, per_device)
     processes = offered.processes(size, num_nodes)
     problem = offered.misfit(processes) if processes else ""
+    if not (problem or size) and 0 < offered.nodes < (num_nodes or 0):  # overcommitted, one takes those of several
+        problem = f"{num_nodes} nodes were requested, and checks may use {offered.nodes}"
     return f"partition {partition.fullname!r}: {problem}" if problem else ""
 
 

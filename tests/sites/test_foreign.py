@@ -138,6 +138,15 @@ def test_what_cannot_run_is_refused_in_one_sentence(foreign, options, says):
     assert "Traceback" not in made.session.output and not made.cases
 
 
+def test_more_nodes_than_an_overcommitted_machine_has_are_refused(foreign):
+    """It takes the processes of two nodes, but on one."""
+    machine = of_cores(cores=2, nodes=1) | {"features": ["overcommit"]}
+    made = foreign([machine], "-S", "num_nodes=2")
+    assert made.session.returncode == 1
+    assert "partition 'centre:p': 2 nodes were requested, and checks may use 1" in made.session.output
+    assert foreign([machine], "-S", "num_nodes=1").b_eff == [("p", "gnu-mpi", "given")]
+
+
 def test_file_system_of_the_command_line(foreign):
     systems = [{"name": name, "directory": f"/{name}"} for name in ("scratch", "home")]
     chosen = ("-P", "b_eff_io.file_system=scratch", "-n", "_io")
