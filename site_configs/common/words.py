@@ -4,6 +4,7 @@
 import difflib
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.show.words import counted
 from coffeecup.reframe_checks.vocabulary import Extra, Feature, schema_error
 
 from .tree import OF_REFRAME
@@ -72,10 +73,11 @@ def of_numbers(place, extras):
             f"{Extra.MAX_NODES} is {largest}, but the partition has {nodes} nodes",
             f"lower it, or correct {Extra.NUM_NODES}",
         )
-    if isinstance(cores, int) and sizes and max(sizes) > nodes * cores:
+    usable = min(nodes, largest)
+    if isinstance(cores, int) and sizes and max(sizes) > usable * cores:
         yield (
             place,
-            f"size {max(sizes)} does not fit on {nodes} nodes of {cores} cores",
+            f"size {max(sizes)} does not fit on {counted(usable, 'node')} of {counted(cores, 'core')}",
             f"correct {Extra.SIZES}, or the numbers of the partition",
         )
 
