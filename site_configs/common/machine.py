@@ -39,6 +39,7 @@ class Partition:
     minutes: int
     several_kinds: bool = False
     max_nodes: int = 0  # that a job may take; 0: all
+    sizes: tuple[int, ...] = ()  # of jobs, where they need several nodes
     queue: str = ""  # the scheduler's name, if it differs
     options: tuple[str, ...] = ()  # that a job needs besides it
 

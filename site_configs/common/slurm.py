@@ -11,7 +11,7 @@ import subprocess
 from collections import defaultdict
 
 from coffeecup.reframe_checks.batch import SECONDS, ask, minutes, option, slurm_cores, slurm_partition, slurm_settings
-from coffeecup.reframe_checks.sizes import SMALLEST
+from coffeecup.reframe_checks.sizes import SMALLEST, powers_of_two
 
 from .frame import ACCOUNT
 from .machine import Partition
@@ -125,11 +125,16 @@ def reserved():
     return kept
 
 
+def fewest_nodes(partition):
+    """Of a job in a partition."""
+    return max(1, int(partition["MinNodes"]))
+
+
 def refused_by_sbatch(partition, options, account):
     """What Slurm says of the smallest job, if it refuses it; empty otherwise, also if it does not answer."""
-    asked = [f"--partition={partition}", *options, *([f"--account={account}"] if account else [])]
+    asked = [f"--partition={partition['PartitionName']}", *options, *([f"--account={account}"] if account else [])]
     try:
-        return refusal("--nodes=1", "--time=1", *asked, "--wrap=true")
+        return refusal(f"--nodes={fewest_nodes(partition)}", "--time=1", *asked, "--wrap=true")
     except (OSError, subprocess.TimeoutExpired):
         return ""
 
@@ -213,10 +218,10 @@ def of_this_user():
             options = options_of(kind, feature, chosen, limits)
             stated = os.environ.get(ACCOUNT, "")
             charged = stated or account or next((row["Account"] for row in owned), "")
-            said = refused_by_sbatch(name, options, stated)
+            said = refused_by_sbatch(partition, options, stated)
             needed = charged != stated and (account or said)
             if needed:
-                said = refused_by_sbatch(name, options, charged)
+                said = refused_by_sbatch(partition, options, charged)
             if said:
                 open_points.append(f"partition {name} is left out: `sbatch --test-only` refuses a job there: {said}")
                 continue
@@ -246,14 +251,17 @@ def entry(partition, feature, members, options, limits, free):
         [free, count(partition["MaxNodes"]), *(int(tres(limit, "MaxTRES").get("node", 0)) for limit in limits)]
     )
     longest = smallest([minutes(partition["MaxTime"]), *(minutes(limit["MaxWall"]) for limit in limits)])
+    cores, fewest = min(map(slurm_cores, members)), fewest_nodes(partition)
+    nodes = sorted({fewest, *powers_of_two(largest), largest})
     return Partition(
         re.sub(r"\W", "_", f"{name}_{feature}") if feature else name,
         len(members),
-        min(map(slurm_cores, members)),
+        cores,
         min(int(node["RealMemory"]) for node in members),
         longest,
         several_kinds=len({slurm_cores(node) for node in members}) > 1,
         max_nodes=largest if largest < len(members) else 0,
+        sizes=tuple(cores * number for number in nodes if number >= fewest) if fewest > 1 else (),
         queue=name,
         options=options,
     )

@@ -107,6 +107,15 @@ def test_what_sbatch_refuses_is_left_out_in_its_words(cluster):
     assert sorted(partitions(cluster, "untold")[1]) == ["debug", "wide"]
 
 
+def test_partition_for_jobs_of_several_nodes_has_no_smaller_sizes(cluster):
+    """Jobs of two of its three nodes, which are all that a job may take, with two cores each."""
+    with cluster.updated("PartitionName=phat", MinNodes=(2, 1)):
+        assert cluster.site("new", "large_jobs").code == 0
+        assert partitions(cluster, "large_jobs")[1]["phat_thick"]["extras"]["sizes"] == [4]
+        checked = cluster.site("check", "large_jobs")
+    assert re.search(r"^ok +partition large_jobs:phat_thick: sbatch", checked.out, re.MULTILINE), checked.text
+
+
 def test_kinds_of_nodes_without_a_feature_of_their_own_are_one_partition_of_the_smallest(cluster):
     thick = ("thick", "thin")
     with cluster.updated("NodeName=n3", AvailableFeatures=thick, ActiveFeatures=thick):
