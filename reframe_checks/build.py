@@ -75,7 +75,11 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     builder = variable(str, value=Builder.AUTO)
     build_per = variable(str, value=BuildPer.ENVIRONMENT)
     prebuilt_directory = variable(str, value="")
-    num_nodes = variable(type(None), int, value=None)  # of checks: `-S num_nodes=N` reaches builds, too
+    # Of checks: `-S num_nodes=N` reaches builds, too, and ReFrame warns of a test that lacks the variable.
+    num_nodes = variable(type(None), int, value=None)
+    history = variable(str, value="")
+    acknowledged = variable(str, value="")
+    thresholds = variable(str, value="")
     builder_used = variable(str, value="")
     executable_path = variable(str, value="")
     mpi_bin = variable(str, value="")
@@ -225,6 +229,7 @@ class BuiltKernel(rfm.RegressionTestPlugin):
     fixture."""
 
     builder = variable(str, value=Builder.AUTO, loggable=True)
+    build_per = variable(str, value=BuildPer.ENVIRONMENT)  # of builds: without it, ReFrame would warn
     prebuilt_directory = variable(str, value="", loggable=True)
     spack_spec = variable(str, value="", loggable=True)
     mpi_bin = variable(str, value="", loggable=True)

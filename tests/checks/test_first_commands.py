@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from builds import ROOT, executable
 from check_runs import configuration
-from conftest import LOCAL, REFRAME
+from conftest import CHECKS, LOCAL, REFRAME
 from reframe.frontend.filters import have_any_name
 
 CHECKS_OF = "b_eff"
@@ -54,6 +54,17 @@ def test_one_core_is_refused_where_processes_may_not_share_it(reframe, no_schedu
 
 
 # The examples of the pages
+
+
+def test_options_of_the_pages_for_all_checks_are_taken_without_a_warning(reframe):
+    """ReFrame warns that a variable was not set if a check or a build lacks it."""
+    names = {name for page in ROOT.glob("docs/*.md") for name in re.findall(r"-S (\w+)=", page.read_text())}
+    assert {"history", "thresholds", "build_per", "num_nodes"} <= names
+    values = {"num_nodes": 1, "require_reference": "true"}
+    session = reframe("-L", *(f"-S{name}={values.get(name, 'x')}" for name in names), checks=CHECKS)
+    assert session.returncode == 0 and "- b_eff_io %" in session.output, session.output
+    assert "WARNING" not in session.output
+
 
 FILE_SYSTEMS = [{"name": name, "directory": "/tmp"} for name in ("scratch", "scratch2")]
 OF_NODE = {"cores_per_node": 24, "devices_per_node": 4, "device_memory": "cuda", "file_systems": FILE_SYSTEMS}
