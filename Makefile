@@ -9,12 +9,13 @@ CHECK := $(notdir $(patsubst %/main.c,%,$(lastword $(sort $(wildcard kernels/*/m
 help:           ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
 
+# The logs of failed tests stay in the stage directory, the others are in the output directory.
 run: setup      ## measure this machine, print the scores and write output/report.html
 	@status=0; \
 	RFM_PERF_INFO_LEVEL=verbose .venv/bin/coffeecup watch $(SESSION)/stage -- $(REFRAME) -r --mode=scaling $(REFRAME_OPTIONS) \
 	    --prefix=$(SESSION) --report-file=$(SESSION)/session.json || status=$$?; \
-	.venv/bin/coffeecup score $(SESSION)/output --history $${RFM_SQLITE_DB_FILE:-$(OUTPUT)/results.db} || status=$$?; \
-	.venv/bin/coffeecup report $(SESSION)/output --session $(SESSION)/session.json -o $(OUTPUT)/report.html || status=$$?; \
+	.venv/bin/coffeecup score $(SESSION) --history $${RFM_SQLITE_DB_FILE:-$(OUTPUT)/results.db} || status=$$?; \
+	.venv/bin/coffeecup report $(SESSION) --session $(SESSION)/session.json -o $(OUTPUT)/report.html || status=$$?; \
 	exit $$status
 
 # The tests build the kernels several times (tests/conftest.py): each source is compiled once, if there is ccache.

@@ -206,6 +206,7 @@ def test_result_is_compared_with_the_reference_of_its_partition_and_size(by_size
     assert {case["reference_status"] for case in found.values()} == {"reference for some metrics"}
     assert {len(case["reference_sha256"]) for case in found.values()} == {64}
     assert found[3]["fail_phase"] == "performance" and "b_eff=" in found[3]["fail_reason"]
+    assert Path(found[3]["stagedir"], "b_eff.jsonl").exists(), "`make run` shows it as well"
     assert "ping_pong_latency" not in found[3]["fail_reason"]
     measured = {size: case["perfvalues"] for size, case in found.items()}
     assert measured[2]["made:p0:b_eff"][1] == 1.0

@@ -88,7 +88,7 @@ def test_help_lists_every_target():
 
 @pytest.mark.parametrize("named", [None, "/own/place"])
 def test_make_run_keeps_everything_in_one_folder(named):
-    """ReFrame has its results database there."""
+    """ReFrame has its results database there. All logs are scored, also those of failed tests, which are in stage/."""
     clean = {
         name: value for name, value in os.environ.items() if name not in ("COFFEECUP_OUTPUT", "RFM_SQLITE_DB_FILE")
     }
@@ -98,7 +98,7 @@ def test_make_run_keeps_everything_in_one_folder(named):
     folder = named or "output"
     assert f"${{RFM_SQLITE_DB_FILE:-{folder}/results.db}}" in printed and f" -o {folder}/report.html" in printed
     session = rf"{folder}/\d{{8}}T\d{{6}}"
-    for words in (rf"watch {session}/stage ", rf"--prefix={session} ", rf"score {session}/output "):
+    for words in (rf"watch {session}/stage ", rf"--prefix={session} ", rf"score {session} ", rf"report {session} "):
         assert re.search(words, printed)
 
 
