@@ -60,7 +60,7 @@ def score(
     if r_max is not None:
         results = [balanced(result, r_max) for result in results]
     hashes = {result.log.sha256 for result in results if isinstance(result, Score)}
-    changes, missing = against_earlier(hashes, history) if history else (None, [])
+    changes, missing = against_earlier(hashes, history) if history and hashes else (None, [])
     if as_json:
         print_json([terminal.as_object(result, beside) for result, beside in zip(results, compared)])
     else:

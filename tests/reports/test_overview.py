@@ -196,6 +196,16 @@ def test_a_history_that_cannot_be_shown_is_refused(folder, tmp_path, options, to
     assert done.exit_code == 2 and done.stdout == "" and told in said(done)
 
 
+def test_a_history_does_not_hide_why_no_log_has_a_score(tmp_path):
+    """As after a `make run` of which every kernel was killed."""
+    (tmp_path / "broken.jsonl").write_bytes(b"{}\n")
+    stored = database(tmp_path / "r.db", [session([case({"b_eff": (1.0, "MByte/s")})], night(0))])
+    alone = run("score", tmp_path / "broken.jsonl")
+    done = run("score", tmp_path / "broken.jsonl", "--history", stored)
+    assert done.exit_code == alone.exit_code == 1
+    assert "broken.jsonl" in done.stderr and (done.stdout, done.stderr) == (alone.stdout, alone.stderr)
+
+
 def test_the_report_has_the_same_order_and_reasons(folder, tmp_path):
     (tmp_path / "broken.jsonl").write_bytes(b"{}\n")
     page = tmp_path / "report.html"
