@@ -13,6 +13,8 @@ from builds import OPEN_MPI, ROOT, good, run
 from check_runs import WITH_MPI, configuration, only_case, values
 from conftest import REFRAME
 
+from coffeecup import __version__
+
 CHECKS_OF = "priomark"
 SMALL = values("builder=prebuilt", "priomark.workload=probe")
 EASYBUILD = Path(sys.executable).with_name("eb")
@@ -59,4 +61,4 @@ def test_kernel_that_easybuild_installs_is_run(passes, tmp_path):
     as_root = [] if os.geteuid() else ["--allow-use-as-root-and-accept-consequences"]
     lmod = ["bash", "-c", f'. {modules_made.LMOD}; exec "$@"', "bash"]
     good(run([*lmod, *build, *as_root], env=os.environ | variables, timeout=3600))
-    assert passes("coffeecup/0.1.0", tmp_path / "eb" / "modules" / "all")
+    assert passes(f"coffeecup/{__version__}", tmp_path / "eb" / "modules" / "all")

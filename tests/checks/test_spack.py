@@ -56,6 +56,8 @@ def test_each_option_of_the_recipe_is_one_of_cmake(recipe):
 
 
 def test_each_version_is_a_commit_of_that_version():
+    """The newest release gets its version in a commit after its tag, which names the tagged one."""
+
     def git(*arguments):
         return run(["git", "-C", ROOT, *arguments])
 
@@ -63,7 +65,9 @@ def test_each_version_is_a_commit_of_that_version():
         pytest.skip("no history: this is no clone, or a shallow one")
     versions = re.findall(r'version\("([\d.]+)", commit="(\w{40})"\)', SHARED)
     assert len(versions) == SHARED.count("version(") - 1, "besides main"
-    assert bool(versions) == ("## 0.1.0 - unreleased" not in (ROOT / "CHANGELOG.md").read_text())
+    entries = re.findall(r"^## (\S+) - (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    released = {version for version, date in entries if date != "unreleased"}
+    assert {version for version, _ in entries[1:]} <= {version for version, _ in versions} <= released
     for version, commit in versions:
         assert f"project(coffeecup VERSION {version} " in git("show", f"{commit}:kernels/CMakeLists.txt").stdout
         assert git("merge-base", "--is-ancestor", commit, "HEAD").returncode == 0

@@ -252,3 +252,5 @@ def test_version_is_the_same_everywhere():
     assert re.search(r"^project\(coffeecup VERSION (\S+) ", project, re.MULTILINE)[1] == __version__
     assert re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == __version__
     assert re.search(r"^## (\S+) - ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == __version__
+    easyconfig = (ROOT / "site_configs" / "common" / "coffeecup.eb").read_text()
+    assert re.search(r'^version = "(\S+)"$', easyconfig, re.MULTILINE)[1] == __version__
