@@ -3,9 +3,12 @@
 #
 # The hash is that of a list like sha256sum's, of all sources below kernels/ in the order of their bytes:
 #   git ls-files '*.c' '*.h' '*.cmake' '*CMakeLists.txt' '*.cfg' | LC_ALL=C sort | xargs sha256sum | sha256sum
+# Sources that were unpacked in a folder of another repository are not of its revision.
+execute_process(COMMAND git -C ${SOURCE_DIR} ls-files --error-unmatch common/revision.cmake
+                OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE untracked)
 execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --abbrev=12 --exclude=*
                 OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE result)
-if(NOT result EQUAL 0)
+if(untracked OR NOT result EQUAL 0)
     set(revision "")
 endif()
 

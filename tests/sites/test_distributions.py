@@ -72,3 +72,23 @@ def test_wheel_works_in_an_environment_of_its_own(made, tmp_path):
     installed = packages / "coffeecup"
     words = ["-C", installed / "site_configs" / "local" / "settings.py", "-c", installed / "reframe_checks", "-L"]
     assert "ftio %" in run(python, "-c", "from reframe.frontend.cli import main; main()", *words, **here)
+
+
+def test_sources_below_another_repository_are_not_of_its_revision(made, tmp_path):
+    """Unless they are tracked there."""
+
+    def git(*words):
+        return run("git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@example.com", *words).strip()
+
+    def revision():
+        paths = [f"-DSOURCE_DIR={tmp_path / 'kernels'}", f"-DOUTPUT={tmp_path / 'revision.h'}"]
+        run("cmake", *paths, "-P", tmp_path / "kernels" / "common" / "revision.cmake")
+        return (tmp_path / "revision.h").read_text().split('"')[1]
+
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "first")
+    shutil.copytree(made.sources / "kernels", tmp_path / "kernels")
+    assert revision() == ""
+    git("add", "kernels")
+    git("commit", "--quiet", "--message", "second")
+    assert revision() == git("rev-parse", "--short=12", "HEAD")
