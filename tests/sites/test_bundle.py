@@ -7,9 +7,11 @@ Collecting and installing take two to three minutes, so that they are only teste
 
 import os
 import shutil
+import sys
+from zipfile import ZipFile
 
 import pytest
-from builds import OPEN_MPI, ROOT, run
+from builds import OPEN_MPI, ROOT, executable, run
 from check_runs import values
 from conftest import COFFEECUP
 from file_systems import memory
@@ -26,7 +28,7 @@ def bundle(tmp_path_factory):
     """The bundle of this tree's last commit, without Spack."""
     if not os.environ.get("COFFEECUP_TEST_BUNDLE"):
         pytest.skip("takes minutes; COFFEECUP_TEST_BUNDLE=1 runs it")
-    folder = tmp_path_factory.mktemp("bundle") / "coffeecup-bundle"
+    folder = tmp_path_factory.mktemp("bundle") / "a bundle"
     made = call(COFFEECUP, "site", "bundle", folder, "--no-spack", cwd=ROOT)
     if "cannot be downloaded" in made.stderr:
         pytest.skip(f"no package registry to collect from: {made.stderr.strip()[-200:]}")
@@ -76,6 +78,23 @@ def test_damaged_bundle_is_refused(bundle, tmp_path):
     assert f"wheels/{wheel.name}: FAILED" in refused.stdout + refused.stderr
     assert "the bundle is damaged: copy it again" in refused.stderr
     assert not (tmp_path / "there").exists()
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_installation_that_failed_can_be_repeated(tmp_path, code):
+    """From a bundle whose path has a blank: its setup finds a wheel there, and ends with this code."""
+    folder, setup = tmp_path / "a bundle", tmp_path / "coffeecup" / "site_configs" / "local" / "setup"
+    executable(setup, f"{sys.executable} -m pip download --no-deps --dest {tmp_path} made || exit 9; exit {code}")
+    (folder / "wheels").mkdir(parents=True)
+    with ZipFile(folder / "wheels" / "made-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("made-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: made\nVersion: 1\n")
+        wheel.writestr("made-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    shutil.make_archive(folder / "coffeecup", "gztar", tmp_path, "coffeecup")
+    (folder / "SHA256SUMS").write_text(call("sha256sum", "coffeecup.tar.gz", cwd=folder).stdout)
+    shutil.copy(ROOT / "site_configs" / "common" / "install_from_bundle", folder / "install")
+    done = call(folder / "install", tmp_path / "there")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert (tmp_path / "there").exists() == (code == 0)
 
 
 def test_folder_that_is_there_is_not_touched(tmp_path):
