@@ -16,7 +16,7 @@ from pathlib import Path
 
 from coffeecup.reframe_checks.spack import ROOT_VARIABLE, SpackUnusableError, find_spack, make_environment
 
-from .tree import SiteError, find_tree, new_folder, settings_of
+from .tree import SiteError, find_tree, is_checkout, new_folder, settings_of
 
 SOURCES = "coffeecup"  # install_from_bundle knows these names, too
 WHEELS = "wheels"
@@ -28,6 +28,8 @@ INSTALL = "install"
 def make_bundle(folder, site, with_spack=True) -> Iterator[str]:
     """Fills a new directory and yields a line per part. Raises SiteError for a part that is not available."""
     tree, folder = find_tree(), Path(folder).resolve()
+    if not is_checkout(tree):
+        raise SiteError(f"{tree} is an installation, not a checkout: change to a checkout of coffeecup")
     environment = settings_of(tree, site).with_name("spack.yaml")
     if not environment.exists():
         environment = tree / "site_configs" / "common" / "spack.yaml"
@@ -79,8 +81,9 @@ def sources(tree, folder):
         run("the clone keeps its origin", "git", "-C", clone, "remote", "remove", "origin")
         shutil.make_archive(folder / SOURCES, "gztar", scratch, SOURCES)
     revision = run("the revision of the sources is unknown", "git", "-C", tree, "rev-parse", "--short", "HEAD")
-    changed = run("the state of the sources is unknown", "git", "-C", tree, "status", "--porcelain")
-    yield f"sources at {revision}" + (", without uncommitted changes" if changed else "")
+    but = [f":(exclude){folder.relative_to(tree)}"] if folder.is_relative_to(tree) else []
+    changed = run("the state of the sources is unknown", "git", "-C", tree, "status", "--porcelain", "--", *but)
+    yield f"sources at {revision}" + ("; your uncommitted changes are not included" if changed else "")
 
 
 def without_output(entry):

@@ -103,6 +103,9 @@ def test_installation_gets_no_sites(tmp_path, monkeypatch):
     with pytest.raises(site_tree.SiteError, match="is an installation, not a checkout: name a directory of your own"):
         new.new_site("here")
     assert not (tmp_path / "site_configs" / "here").exists()
+    with pytest.raises(site_tree.SiteError, match="is an installation, not a checkout: change to a checkout"):
+        next(bundle.make_bundle(tmp_path / "bundle", "local"))
+    assert not (tmp_path / "bundle").exists()
 
 
 def test_tarball_can_be_bundled(tmp_path):
@@ -118,6 +121,22 @@ def test_tarball_can_be_bundled(tmp_path):
     with tarfile.open(made / "coffeecup.tar.gz") as archive:
         files = {name for name in archive.getnames() if archive.getmember(name).isfile()}
         assert files == {f"coffeecup/{name}" for name in kept}
+
+
+def test_bundle_of_a_checkout_says_that_changes_are_missing(tmp_path):
+    """The bundle itself, in the checkout, is none; an earlier one is."""
+
+    def git(*words):
+        command = ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@example.com", *words]
+        subprocess.run(command, check=True)
+
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "first")
+    for name, says in (("clean", ""), ("changed", "; your uncommitted changes are not included")):
+        made = tmp_path / "bundles" / name
+        made.mkdir(parents=True)
+        [line] = bundle.sources(tmp_path, made)
+        assert re.fullmatch(f"sources at [0-9a-f]{{7,}}{says}", line)
 
 
 def test_unknown_site_of_an_installation_is_refused_with_a_command_that_works_there(tmp_path, monkeypatch):
