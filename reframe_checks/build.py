@@ -2,8 +2,9 @@
 """The build fixture: builds a kernel, or locates an installed one; `builder` selects how.
 
 `-S builder=auto|spack|cmake|prebuilt`; `auto` uses Spack if it is available and its environment pins the MPI library of
-the partition, otherwise CMake, and says why. The others have no fallback: `spack` without Spack is an error. Nothing is
-copied: the sources are used where they are, the build is out of tree.
+the partition, otherwise CMake, and says why; an installation without sources uses installed kernels. The others have no
+fallback: `spack` without Spack is an error. Nothing is copied: the sources are used where they are, the build is out of
+tree.
 
 CMake compiles a kernel once for all partitions of a session that have the same environment and architecture;
 `-S build_per=partition` compiles it for each of them. Spack's store shares what is the same.
@@ -94,7 +95,10 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
             raise BuildSystemError(f"unknown builder {self.builder!r}: valid are {', '.join(Builder.ALL)}")
         if self.build_per not in BuildPer.ALL:
             raise BuildSystemError(f"unknown build_per {self.build_per!r}: valid are {', '.join(BuildPer.ALL)}")
-        if self.builder in (Builder.AUTO, Builder.SPACK):
+        if self.builder == Builder.AUTO and not KERNELS.is_dir():
+            self.builder_used = Builder.PREBUILT
+            say("installed kernels are used: this installation of coffeecup has no sources to build them from")
+        elif self.builder in (Builder.AUTO, Builder.SPACK):
             self._choose_spack_or_cmake()
         else:
             self.builder_used = self.builder
@@ -182,8 +186,11 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         folder = as_seen_from_the_job(self.prebuilt_directory)
         self.executable_path = f"{folder}/{self.benchmark}" if folder else self.benchmark
         where = f"in {folder}" if folder else "on PATH"
-        complaint = shlex.quote(f"builder=prebuilt: there is no working {self.benchmark} {where}")
-        return [f"{shlex.quote(self.executable_path)} --version || {{ echo {complaint} >&2; false; }}"]
+        complaint = f"there is no working {self.benchmark} {where}: install it, or choose -S prebuilt_directory=DIR"
+        # Without `command -v` the first error, which is shown, would be that of the shell.
+        program = shlex.quote(self.executable_path)
+        tried = f"{{ command -v {program} >/dev/null && {program} --version; }}"
+        return [f"{tried} || {{ echo {shlex.quote(complaint)} >&2; false; }}"]
 
     def _spack_commands(self):
         _, directory = self._spack_environment()

@@ -277,7 +277,7 @@ def first_on_path(reframe, folder, name, script):
     [
         ("spack", "builder=spack was requested, but no `spack` on PATH"),
         ("make", "valid are auto, spack, cmake, prebuilt"),
-        ("prebuilt", "there is no working b_eff in"),
+        ("prebuilt", "build error: exit code 1: there is no working b_eff in"),
     ],
 )
 def test_builder_that_cannot_be_used_fails_and_never_falls_back(reframe, tmp_path, builder, says):

@@ -70,8 +70,10 @@ def test_wheel_works_in_an_environment_of_its_own(made, tmp_path):
     log = logs_made.write(tmp_path / "ftio.jsonl", kernel_log("ftio"))
     assert "io_fraction" in run(python.with_name("coffeecup"), "score", log, **here)
     installed = packages / "coffeecup"
-    words = ["-C", installed / "site_configs" / "local" / "settings.py", "-c", installed / "reframe_checks", "-L"]
-    assert "ftio %" in run(python, "-c", "from reframe.frontend.cli import main; main()", *words, **here)
+    words = ["-C", installed / "site_configs" / "local" / "settings.py", "-c", installed / "reframe_checks"]
+    words += ["--dry-run", "-n", "^ftio%"]
+    session = run(python, "-c", "from reframe.frontend.cli import main; main()", *words, **here)
+    assert "installed kernels are used" in session and "ftio %" in session
 
 
 def test_sources_below_another_repository_are_not_of_its_revision(made, tmp_path):
