@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target is a command that you could type. All output is in build/, output/ and .venv/.
 OUTPUT := $(or $(COFFEECUP_OUTPUT),output)
-SESSION := $(OUTPUT)/$(shell date +%Y%m%dT%H%M%S)
+SESSION := $(OUTPUT)/$(shell date +%Y%m%dT%H%M%S.%N)
 REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
 CHECK := $(notdir $(patsubst %/main.c,%,$(lastword $(sort $(wildcard kernels/*/main.c)))))
 
 .PHONY: help run check test lint types tidy sources coverage docs bench prove setup
 help:           ## show the targets
-	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 16
 
 # The logs of failed tests stay in the stage directory, the others are in the output directory.
 run: setup      ## measure this machine, print the scores and write output/report.html
@@ -49,6 +49,7 @@ tidy:           ## the part of lint on common errors in C
 	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet
 
 sources:        ## the quick part of lint
+	@git ls-files --error-unmatch Makefile >/dev/null || { echo "make: checks of the sources need a clone, in which git lists them" >&2; exit 1; }
 	site_configs/local/setup test
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check

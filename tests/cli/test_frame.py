@@ -84,22 +84,35 @@ def test_help_lists_every_target():
     listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
     assert re.findall(r"^make (\w+) +\S", listed, re.MULTILINE) == targets
+    assert len({len(begin) for begin in re.findall(r"^make \w+ +", listed, re.MULTILINE)}) == 1, "one column"
+
+
+def test_sources_are_not_checked_without_git(tmp_path):
+    """In an unpacked archive, where it would list nothing."""
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    done = subprocess.run(["make", "check"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "checks of the sources need a clone, in which git lists them" in done.stderr
 
 
 @pytest.mark.parametrize("named", [None, "/own/place"])
 def test_make_run_keeps_everything_in_one_folder(named):
-    """ReFrame has its results database there. All logs are scored, also those of failed tests, which are in stage/."""
+    """ReFrame has its results database there. All logs are scored, also those of failed tests, which are in stage/.
+    Another one that starts in the same second has a folder of its own."""
     clean = {
         name: value for name, value in os.environ.items() if name not in ("COFFEECUP_OUTPUT", "RFM_SQLITE_DB_FILE")
     }
     clean |= {"COFFEECUP_OUTPUT": named} if named else {}
     command = ["make", "--dry-run", "--old-file=setup", "run"]
-    printed = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=True).stdout
+    printed, other = (
+        subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
     folder = named or "output"
     assert f"${{RFM_SQLITE_DB_FILE:-{folder}/results.db}}" in printed and f" -o {folder}/report.html" in printed
-    session = rf"{folder}/\d{{8}}T\d{{6}}"
-    for words in (rf"watch {session}/stage ", rf"--prefix={session} ", rf"score {session} ", rf"report {session} "):
-        assert re.search(words, printed)
+    session = re.search(rf"--prefix=({folder}/\d{{8}}T\d{{6}}\.\d{{9}}) ", printed)[1]
+    for words in (f"watch {session}/stage ", f"score {session} ", f"report {session} "):
+        assert words in printed
+    assert session not in other
 
 
 def test_readme_names_the_commands_that_are_there():
