@@ -52,7 +52,15 @@ def test_source_distribution_has_everything_but_the_tests(made):
     assert {name.partition("/")[0] for name in missing} == {
         ".ci", ".clang-format", ".clang-tidy", ".gitignore", ".pre-commit-config.yaml", "tests"
     }  # fmt: skip
-    assert not (made.sources / "tests").exists()
+    assert not list(made.sources.glob("tests/**/test_*.py"))
+
+
+@pytest.mark.slow
+def test_source_distribution_makes_the_example_centre_of_the_documentation(made, tmp_path):
+    """Of the two parts that use files of tests, the shorter one."""
+    run(sys.executable, made.sources / "docs" / "write_example.py", tmp_path, "--parts", "nodes")
+    assert (tmp_path / "index.html").exists()
+    assert (made.sources / "tests" / "history" / "real_year" / "edison_mib_per_s.csv").exists()
 
 
 def test_wheel_works_in_an_environment_of_its_own(made, tmp_path):
