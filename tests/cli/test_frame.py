@@ -16,6 +16,7 @@ from pathlib import Path
 
 import logs_made
 import pytest
+import yaml
 from builds import ROOT
 from logs_made_b_eff import averaged_log
 from packaging.specifiers import SpecifierSet
@@ -78,6 +79,10 @@ def test_every_data_file_is_packaged(package):
     data = [str(Path(path).relative_to(folder)) for path in tracked if not path.endswith((".py", ".md"))]
     assert data
     assert [path for path in data if not any(fnmatch.fnmatch(path, pattern) for pattern in patterns)] == []
+
+
+def test_package_has_the_authors_of_the_citation():
+    assert PROJECT["project"]["authors"] == yaml.safe_load((ROOT / "CITATION.cff").read_text())["authors"]
 
 
 def test_help_lists_every_target():
