@@ -150,15 +150,16 @@ def test_files_elsewhere_are_not_counted(recorder, tmp_path):
     assert python(recorder, tmp_path / "work", script) == []
 
 
-def test_children_are_recorded_after_a_change_of_directory(recorder, tmp_path):
-    """With everything given by relative paths."""
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_children_are_recorded_after_a_change_of_directory(recorder, tmp_path, shell):
+    """With everything given by relative paths; bash has a setenv() of its own."""
     (tmp_path / "data").mkdir()
     (tmp_path / "traces").mkdir()
     (tmp_path / "data" / "input").write_bytes(bytes(1000))
     relative = {"LD_PRELOAD": os.path.relpath(recorder, tmp_path / "data"), "PRIOMARK_TRACE": "../traces"}
     script = f"cd / && cat {tmp_path}/data/input > /dev/null && cat {tmp_path}/data/input"
     settings = os.environ | relative | {"PRIOMARK_TRACE_BELOW": "."}
-    done = run(["sh", "-c", script], cwd=tmp_path / "data", env=settings)
+    done = run([shell, "-c", script], cwd=tmp_path / "data", env=settings)
     assert (done.returncode, done.stderr, len(done.stdout)) == (0, "", 1000)
     reads = [line for line in lines_of(tmp_path / "traces") if line.startswith("read") and line.endswith(" 1000")]
     assert len(reads) == 2

@@ -212,12 +212,17 @@ static void after_fork(void)
     errno = error;
 }
 
-/* Programs that this one starts may do so in another directory. */
+/* Programs that this one starts may do so in another directory. Not by setenv(): that of bash replaces it, and changes
+ * variables of the shell, which do not exist yet. */
 static void make_absolute(const char *name, const char *absolute)
 {
-    const char *old = getenv(name);
-    if (old && *old && strcmp(old, absolute) != 0)
-        setenv(name, absolute, 1);
+    const size_t length = strlen(name);
+    for (char **entry = environ; *entry; entry++) {
+        const char *old = strncmp(*entry, name, length) == 0 && (*entry)[length] == '=' ? *entry + length + 1 : "";
+        char *text;
+        if (*old && strcmp(old, absolute) != 0 && asprintf(&text, "%s=%s", name, absolute) > 0)
+            *entry = text;
+    }
 }
 
 /* The names of preloaded libraries, separated by blanks or colons; a name without a slash is searched for. */
