@@ -90,10 +90,12 @@ static void note_searched(const char *file, char *const environment[])
     const int error = errno;
     const char *folders = getenv("PATH");
     char path[PATH_MAX];
-    if (!file || strchr(file, '/') || !folders) {
+    if (!file || strchr(file, '/')) {
         note_program(file, environment);
         return;
     }
+    if (!folders)
+        folders = "/bin:/usr/bin";
     const size_t file_bytes = strlen(file) + 1;
     for (const char *end; *folders; folders = end + (*end != 0)) {
         for (end = folders; *end && *end != ':';)

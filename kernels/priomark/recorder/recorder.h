@@ -56,6 +56,8 @@ void line_flags(struct line *line, int flags);       /* with a space before them
 void line_escaped(struct line *line,
                   const char *text); /* with a space before it; other than printable characters as %XX */
 void line_end(struct line *line);    /* writes it */
+/* The same in a child that shares this memory (vfork), and may have closed the trace's descriptor. */
+void line_end_shared(struct line *line);
 
 /* --- which descriptors are recorded (handles.c) ------------------------------------------------------------------- */
 

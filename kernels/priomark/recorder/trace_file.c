@@ -18,7 +18,7 @@
 enum { HIGH = 900, OLDEST_LIMIT = 1024, ATTEMPTS = 1000, COMMAND_BYTES = 4096 };
 
 /* As at the start, because the program may change its environment and its directory. */
-static char directory[PATH_MAX], below[PATH_MAX];
+static char directory[PATH_MAX], below[PATH_MAX], trace_path[PATH_MAX];
 static bool sees_streams;
 static atomic_int trace = -1;
 static atomic_long process; /* that writes to it */
@@ -70,23 +70,37 @@ static void give_up(int descriptor, int error)
     syscall(SYS_close, descriptor);
 }
 
-void line_end(struct line *line)
+/* Returns 0 or the error. Frees the line. */
+static int append(struct line *line, int descriptor)
 {
     char *begin = line->mapped ? line->mapped : line->room;
     if (line->at == line->end)
         line->at--;
     *line->at++ = '\n';
     const long long length = line->at - begin;
-    const int descriptor = trace;
-    if (descriptor >= 0) {
-        /* Beyond the limit of file sizes, the program would get a SIGXFSZ because of the recorder. */
-        const bool fits = atomic_fetch_add(&bytes, length) + length <= most_bytes;
-        const long written = fits ? syscall(SYS_write, descriptor, begin, (size_t)length) : -1;
-        if (written != length)
-            give_up(descriptor, !fits ? EFBIG : written < 0 ? errno : ENOSPC);
-    }
+    /* Beyond the limit of file sizes, the program would get a SIGXFSZ because of the recorder. */
+    const bool fits = atomic_fetch_add(&bytes, length) + length <= most_bytes;
+    const long written = fits && descriptor >= 0 ? syscall(SYS_write, descriptor, begin, (size_t)length) : -1;
+    const int error = written == length ? 0 : !fits ? EFBIG : written < 0 ? errno : ENOSPC;
     if (line->mapped)
         munmap(line->mapped, line->mapped_bytes);
+    return error;
+}
+
+void line_end(struct line *line)
+{
+    const int descriptor = trace, error = append(line, descriptor);
+    if (descriptor >= 0 && error)
+        give_up(descriptor, error);
+    errno = line->error;
+}
+
+void line_end_shared(struct line *line)
+{
+    const int descriptor = (int)syscall(SYS_openat, AT_FDCWD, trace_path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    append(line, descriptor);
+    if (descriptor >= 0)
+        syscall(SYS_close, descriptor);
     errno = line->error;
 }
 
@@ -141,6 +155,8 @@ static int create(void)
         descriptor =
             (int)syscall(SYS_openat, AT_FDCWD, name.mapped, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
         const int error = errno;
+        if (descriptor >= 0) /* so the name is not too long */
+            memcpy(trace_path, name.mapped, (size_t)(name.at - name.mapped) + 1);
         munmap(name.mapped, name.mapped_bytes);
         errno = error;
     }

@@ -18,7 +18,10 @@ void call_unseen(const char *kind, const char *text)
     line_text(&line, kind);
     if (text)
         line_escaped(&line, text);
-    line_end(&line);
+    if (recording())
+        line_end(&line);
+    else
+        line_end_shared(&line);
 }
 
 static void note(const char *kind, int descriptor)
