@@ -199,3 +199,8 @@ void priomark_evict(struct priomark *run, const char *path)
                       error == ENOENT ? io_remedy(error, false, "") : "set evict = false in the workload");
     run->notes.evicted = true;
 }
+
+void priomark_evicted(struct priomark *run, bool all)
+{
+    run->notes.evicted = run->workload->evict && all;
+}

@@ -106,5 +106,8 @@ void priomark_path(const struct priomark *run, char *path, size_t path_bytes, co
 /* Evicts a file from this node's page cache if the workload requires it (`evict`). Call it before priomark_begin(). */
 void priomark_evict(struct priomark *run, const char *path);
 
+/* Where processes evict different files: notes whether all that are read were evicted, if the workload requires it. */
+void priomark_evicted(struct priomark *run, bool all);
+
 /* Ends the run with one line; the log is closed as failed. On any process. */
 void priomark_fail(struct priomark *run, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));

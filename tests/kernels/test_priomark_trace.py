@@ -105,6 +105,34 @@ def test_processes_of_a_pipeline_are_replayed_side_by_side(openmpi, recorder, tm
     assert measurement(records)["read_bytes"] >= 122_000
 
 
+READ, WRITE = "at 20 5 1 read 1 0 10 10\n", "at 30 5 1 write 1 10 10 10\n"
+COPY = (
+    "at 10 5 1 open 1 O_RDONLY 10 /f\n" + READ + "at 40 5 1 open 2 O_WRONLY|O_CREAT 0 /g\nat 50 5 1 write 2 0 10 10\n"
+)
+MOVED = COPY + "at 60 5 1 rename 10 /g /h\nat 70 5 1 open 3 O_RDONLY 10 /h\nat 80 5 1 read 3 0 10 10\n"
+
+
+@pytest.mark.parametrize(
+    ("bodies", "evicted"),
+    [
+        ([COPY], True),
+        ([FILE.replace("O_CREAT 0", "O_CREAT 10") + READ + WRITE], False),
+        ([MOVED], False),
+        ([FILE + WRITE.replace("10 10 10", "0 10 10"), COPY], False),
+        ([FILE.replace("/f", "/other") + WRITE.replace("10 10 10", "0 10 10"), COPY], True),
+    ],
+    ids=["copy", "own", "renamed", "of another process", "only the second process reads"],
+)
+def test_what_the_recording_itself_writes_is_not_evicted_before_it_is_read(openmpi, tmp_path, bodies, evicted):
+    (tmp_path / "traces").mkdir()
+    for number, body in enumerate(bodies):
+        start = HEAD.replace("start 1000", f"start {1000 + 1000 * number}")
+        (tmp_path / "traces" / f"{number}.trace").write_text(start + body)
+    done, found = replay(openmpi, tmp_path, tmp_path / "traces", ranks=len(bodies))
+    good(done)
+    assert measurement(found)["evicted"] is evicted
+
+
 def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
     """Three requests with 0.2 s between them, and half a second before the first: 0.9 s by hand."""
     trace = tmp_path / "one.trace"

@@ -25,6 +25,7 @@ struct share {
     struct trace trace;
     int copy, copies;
     bool overlapped; /* with another process, when it was recorded */
+    bool cached;     /* a process reads what one of the recording writes */
     int64_t late;
     struct turns turns;
 };
@@ -85,6 +86,34 @@ _Noreturn static void refuse_without_data(const struct priomark *run, const int6
                                        unseen[kind], trace_unseen_names[kind]);
     priomark_refuse(run, "recording", "no process of the recording moved any data%s%s",
                     length ? " in a way that is recorded; counted were: " : "", list);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const uint64_t x = (*(const struct trace_file *const *)a)->hash, y = (*(const struct trace_file *const *)b)->hash;
+    return (x > y) - (x < y);
+}
+
+/* Whether a process reads a file that one of the recording writes, itself or another one. */
+static bool reads_written(const struct trace *traces, int count)
+{
+    size_t files = 0, listed = 0;
+    for (int i = 0; i < count; i++)
+        files += traces[i].files;
+    const struct trace_file **file = allocate(files, sizeof *file);
+    for (int i = 0; i < count; i++)
+        for (size_t f = 0; f < traces[i].files; f++)
+            file[listed++] = &traces[i].file[f];
+    qsort(file, files, sizeof *file, by_hash);
+    bool found = false, read = false, written = false;
+    for (size_t f = 0; f < files; f++) {
+        const bool same = f > 0 && file[f]->hash == file[f - 1]->hash;
+        read = file[f]->read || (same && read);
+        written = file[f]->written || (same && written);
+        found |= read && written;
+    }
+    free(file);
+    return found;
 }
 
 /* --- the order of processes --------------------------------------------------------------------------------------- */
@@ -149,6 +178,7 @@ static void plan(struct priomark *run)
     const int own = priomark_rank(run) % count;
     *share = (struct share){.trace = traces[own], .copy = priomark_rank(run) / count, .copies = ranks / count};
     find_turns(traces, count, own, share);
+    share->cached = reads_written(traces, count);
     for (int i = 0; i < count; i++) {
         most = traces[i].moved_bytes > most ? traces[i].moved_bytes : most;
         if (i != own)
@@ -178,6 +208,7 @@ static void measure(struct priomark *run, const struct priomark_case *now)
                                   .late = share->late,
                                   .turns = share->turns};
     replay_trace(&replay);
+    priomark_evicted(run, !share->cached);
     priomark_value(run, "copies", share->copies);
     priomark_value(run, "overlapped", share->overlapped);
 }

@@ -86,6 +86,7 @@ struct trace_file {
     char *path;          /* of the recorded file; a replay uses its own file for it */
     uint64_t hash;       /* of the path */
     bool exists;         /* before the first request */
+    bool read, written;  /* its data, under this name or an earlier one */
     int64_t bytes;       /* size at that time */
     int64_t space_bytes; /* maximum space in a replay, without holes */
     int64_t end_bytes;   /* maximum size */

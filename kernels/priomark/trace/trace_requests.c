@@ -79,12 +79,13 @@ static void parse_rename(struct reader *reader, struct trace_request *request)
 {
     request->file = existing_file(reader, 6);
     struct trace_file size = reader->trace->file[request->file];
-    size.exists = false;
+    size.exists = size.read = false;
     size.bytes = 0;
     request->other_file = trace_named_file(reader, 7, &size);
     struct trace_file *to = &reader->trace->file[request->other_file];
     raise_to(&to->space_bytes, size.space_bytes);
     raise_to(&to->end_bytes, size.end_bytes);
+    to->written |= size.written;
 }
 
 static void parse_lseek(struct reader *reader, struct trace_request *request)
@@ -134,6 +135,7 @@ static void account(struct reader *reader, int handle, bool writes, int64_t offs
         raise_to(&file->space_bytes, lesser(end, sum(file->space_bytes, bytes)));
         raise_to(&file->end_bytes, end);
     }
+    *(writes ? &file->written : &file->read) |= result > 0;
     reader->trace->moved_bytes = sum(reader->trace->moved_bytes, result);
 }
 
