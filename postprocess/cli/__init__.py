@@ -8,6 +8,9 @@ import sys
 
 def main() -> None:
     """Runs the command. Exits with 2 if the standard output cannot be written."""
+    # A notebook passes on the backend of its kernel, which this Python may not have. Figures are only written to files.
+    os.environ.pop("MPLBACKEND", None)
+
     from coffeecup.postprocess.cli.app import app
 
     # A large history is millions of objects, hardly any in cycles: looking for these took 8 % of check-history.

@@ -234,6 +234,11 @@ def test_version_and_help():
         assert done.exit_code == 0 and "Usage" in done.stdout
 
 
-def test_the_command_itself_starts(folder):
-    command = [sys.executable, "-m", "coffeecup.postprocess.cli", "score", "--json", folder / "a.jsonl"]
-    assert json.loads(subprocess.check_output(command, timeout=PATIENCE))[0]["benchmark"] == "b_eff"
+def test_the_command_itself_starts_and_draws_in_a_notebook(folder, tmp_path):
+    """Whose kernel names a backend of matplotlib in the environment that only the Python of the notebook has."""
+    command = [sys.executable, "-m", "coffeecup.postprocess.cli"]
+    score = [*command, "score", "--json", folder / "a.jsonl"]
+    assert json.loads(subprocess.check_output(score, timeout=PATIENCE))[0]["benchmark"] == "b_eff"
+    report, notebook = [*command, "report", folder / "a.jsonl", "-o", tmp_path / "a.html"], {"MPLBACKEND": "inline-2"}
+    subprocess.run(report, check=True, env=os.environ | notebook, timeout=PATIENCE)
+    assert "<svg" in (tmp_path / "a.html").read_text()
