@@ -29,6 +29,7 @@ from coffeecup.postprocess.show.words import digits, printable, seconds
 
 PLAN, RUNS, RESULT, LOCK = "plan.json", "runs.jsonl", "result.json", "lock"
 OUTPUT, ERRORS = "output.txt", "errors.txt"
+ONE_LOG = "*.jsonl, are in its folder: the command must write one log into its working directory"
 MOST_FAILURES = 2  # one after the other of an arm, after which it does not run again
 LINES = 3  # of a run's error output that are shown
 LONGER, SHORTEST_LIMIT = 10, 60.0  # a run hangs if it takes so many times the longest one of earlier, in seconds
@@ -71,7 +72,7 @@ class Alternation:
     def _add(self, run: Run) -> Run:
         """Adds a run; returns it, with the problem of its log if this cannot be used."""
         logs = [] if run.problem else files_below(self.folder / run.folder, "*.jsonl")
-        problem = run.problem or (None if len(logs) == 1 else f"{len(logs) or 'no'} logs were written, not one")
+        problem = run.problem or (None if len(logs) == 1 else f"{len(logs) or 'no'} logs, {ONE_LOG}")
         run = msgspec.structs.replace(run, problem=problem or self.results.add(run.block, run.arm, logs[0]))
         self.results.ended.append(run)
         return run

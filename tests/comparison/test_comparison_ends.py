@@ -123,6 +123,12 @@ def test_an_interrupt_ends_the_run_and_keeps_what_is_measured(tmp_path, number):
     assert len((tmp_path / "runs" / "runs.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.parametrize(("script", "logs"), [("true", "no"), ("touch a.jsonl; mkdir b; touch b/c.jsonl", "2")])
+def test_a_run_that_writes_not_one_log_into_its_folder_fails_with_the_remedy(tmp_path, script, logs):
+    [first, *_] = Alternation(Plan(command=["sh", "-c", script], arms=ARMS), tmp_path / "runs").block([])
+    assert first.problem.startswith(f"{logs} logs, *.jsonl, are in its folder: the command must write one log into its")
+
+
 def test_a_full_disk_costs_no_run_and_the_same_command_goes_on(tmp_path):
     """As a limit of the size of files, before the first run and between two commands."""
     plan, (soft, hard) = Plan(command=["true"], arms=ARMS), resource.getrlimit(resource.RLIMIT_FSIZE)
