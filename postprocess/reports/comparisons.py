@@ -39,7 +39,8 @@ def text_of_arms(found: Comparison) -> str:
         said.append(f"Beside variables, the logs state no difference of {silent}: was a setting ignored?")
     said += map(in_blocks, found.changes)
     facts = {each.fact: {arm: each.values.get(arm, "") for arm in plan.arms} for each in found.differences}
-    said += in_what("the arms", facts)
+    # an obstacle names what differs in the control alone
+    said += in_what("the arms", {fact: values for fact, values in facts.items() if len({*values.values()}) > 1})
     medians = pd.DataFrame(found.median_ratios)
     return lines(said) + table(f"Median ratios to the arm {first}, not judged:", medians)
 

@@ -95,6 +95,14 @@ def test_runs_of_a_block_on_other_nodes_end_a_comparison(tmp_path, other):
     ]
 
 
+def test_what_differs_in_the_control_alone_is_no_difference_of_the_arms(tmp_path):
+    found = results()
+    for arm, host in (("usual", "node01"), ("other", "node01"), ("control", "node02")):
+        added(found, tmp_path, 0, arm, host)
+    said = text(found.comparison)
+    assert "control ran on node00, node02 and usual on node00, node01" in said and "    hosts: " not in said
+
+
 @pytest.mark.parametrize(
     ("arm", "facts"),
     [
