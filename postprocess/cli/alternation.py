@@ -149,14 +149,16 @@ def failing(runs: list[Run]) -> bool:
     return any(len(each) >= MOST_FAILURES and all(each[-MOST_FAILURES:]) for each in problems.values())
 
 
-def run_blocks(runs: Alternation, most: int, is_over: Callable[[], bool]) -> None:
-    """Runs block after block, until so many have run in all, it is over, or SIGINT or SIGTERM comes."""
+def run_blocks(runs: Alternation, most: int, is_over: Callable[[], bool]) -> bool:
+    """Runs block after block, until so many have run in all, it is over, or SIGINT or SIGTERM comes. Returns whether
+    one came, maybe after the last run."""
     with interrupts() as came:
         while not came and runs.blocks < most and not is_over():
             for run in runs.block(came):
                 say(f"block {run.block + 1} of at most {most}: {in_words(run, runs.results)}")
     if came:
         say("interrupted: the same command goes on")
+    return bool(came)
 
 
 def in_words(run: Run, results: Results) -> str:

@@ -50,13 +50,15 @@ def halve(search: Search, stated: dict, folder: Path) -> list[Results]:
         plan = plan_among({name: search.settings[name] for name in search.left}, **within_round)
         alternation = Alternation(plan, folder / f"round-{number}", keep_failed=True)
         results = alternation.results
-        run_blocks(alternation, ROUND_BLOCKS, lambda now=results: bool(problem_of_default(now) or now.is_over))
+        interrupted = run_blocks(
+            alternation, ROUND_BLOCKS, lambda now=results: bool(problem_of_default(now) or now.is_over)
+        )
         rounds.append(results)
         if problem := problem_of_default(results):
             raise PlanError(f"runs without any of the values failed: {problem}: {AGAIN}")
         if results.obstacles:
             raise PlanError(results.obstacles[0])
-        if alternation.blocks < ROUND_BLOCKS:  # interrupted
+        if interrupted:
             raise typer.Exit(1)
         of_one_build(rounds)
         search.better = direction(results)

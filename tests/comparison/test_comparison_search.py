@@ -3,7 +3,9 @@
 to set it. The runs are made logs of b_eff whose links have the bandwidth that the value of a variable gives."""
 
 import json
+import os
 import shutil
+import signal
 
 import commands
 import logs_made
@@ -13,6 +15,7 @@ from logs_made_b_eff import averaged_log, steady
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.cli import alternation
 from coffeecup.postprocess.comparison.plan import PlanError
 from coffeecup.postprocess.comparison.search import Search, recommendation, values_of
 from coffeecup.postprocess.comparison.verdicts import percent
@@ -160,6 +163,21 @@ def test_the_planted_best_value_is_found_confirmed_and_goes_on_after_an_interrup
     assert f"The best of 4 values, after {counted} runs (a full grid has 120)" in text
     assert f"16k beside default: better by {percent(gain(tmp_path) - 1)} %" in text
     assert 'setenv("LIMIT", "16k")' in text
+
+
+def test_an_interrupt_after_the_last_run_of_a_round_ends_the_search(tmp_path, machine, monkeypatch):
+    """While its result is printed: the first round has three runs of four values, the default and the control."""
+    runs = []
+
+    def say(text):
+        if text.startswith("block "):
+            runs.append(text)
+            if len(runs) == 18:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(alternation, "say", say)
+    assert search(tmp_path, machine).exit_code == 1
+    assert len(runs) == 18 and not (tmp_path / "runs" / "round-2").exists()
 
 
 @pytest.mark.parametrize(
