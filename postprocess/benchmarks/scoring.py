@@ -21,7 +21,7 @@ from coffeecup.postprocess.logs.energy import energy_metrics, of_energy
 from coffeecup.postprocess.logs.reader import Log, LogError
 from coffeecup.postprocess.logs.records import Record
 from coffeecup.postprocess.logs.rules import EDITED, Problem, where
-from coffeecup.postprocess.logs.workers import no_garbage_collection, workers
+from coffeecup.postprocess.logs.workers import workers
 
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")  # of Markdown, in texts for the documentation
 FEWEST_AT_ONCE, MOST_AT_ONCE = 16, 64  # logs: a table costs the same for many as for few, but all are in memory
@@ -52,7 +52,7 @@ def score_logs(paths: Iterable) -> list[Score | LogError]:
         return [score for chunk in chunks for score in results_of(chunk)]
     for name in benchmarks():
         part(name, "reduction")  # imports pandas and schemas once, before the workers are copies of this process
-    with no_garbage_collection(), workers(count) as pool:
+    with workers(count) as pool:
         return [score for scores in pool.map(results_of, chunks) for score in scores]
 
 

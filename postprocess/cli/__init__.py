@@ -13,7 +13,7 @@ def main() -> None:
 
     from coffeecup.postprocess.cli.app import app
 
-    # A large history is millions of objects, hardly any in cycles: looking for these took 8 % of check-history.
+    # Logs and histories are millions of objects, hardly any in cycles: looking for these took 8 % of check-history.
     gc.set_threshold(100_000)
     try:
         app(prog_name="coffeecup")

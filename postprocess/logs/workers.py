@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that work for this one: how they end with it."""
 
-import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread
 
@@ -20,16 +17,6 @@ def workers(count: int) -> ProcessPoolExecutor:
 
 def begin() -> None:
     Thread(target=end_after_parent, daemon=True).start()
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """For many objects without cycles, through which it would walk again and again; in new workers as well."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def end_after_parent() -> None:
